@@ -34,7 +34,10 @@ def validate_argument_numbers(
 
 
 def validate_number(name: str, value: Any, kind: Any, low: float, high: float, allowed: str) -> None:
-    """Raise :class:`SpecError` unless ``value`` is a number of the type ``kind`` from ``low`` to ``high``."""
+    """Raise :class:`SpecError` unless ``value`` is a number of the type ``kind`` from ``low`` to ``high``.
+
+    ``allowed`` says in the message which values are valid.
+    """
     if isinstance(value, bool) or not (isinstance(value, kind) and low <= value <= high):
         raise SpecError(f"{name} is {quote(value)}: {allowed} is allowed")
 

@@ -41,7 +41,7 @@ def request_of_call(
     grouped: GroupedWord = AUTO,
     **asked: Any,
 ) -> tuple[Request, TruthColumns | None]:
-    """Return the request for ``impressions``, and the columns of the truth as the caller named them (None without one).
+    """Return the request for ``impressions``, and the columns of the truth as the caller named them, or None.
 
     ``options`` has the :class:`sparkrank.doors.keywords.InputOptions`, with defaults, and ``cluster``; ``asked`` has
     other arguments of :func:`sparkrank.inputs.request_plan.plan_request`. Raise :class:`SpecError` if the arguments are
@@ -113,7 +113,7 @@ def request_of_call(
 
 
 def _catalog_columns(options: Mapping[str, Any], roles: Roles) -> tuple[str, str | None] | None:
-    """Return the columns of the catalog for its items and for ``since``, or None if ``options`` has no catalog."""
+    """Return the catalog's columns for its items and for ``since``, or None if ``options`` has no catalog."""
     columns = options.get("catalog_columns")
     if options.get("catalog") is not None:
         return columns_of_catalog(columns, roles)
@@ -129,9 +129,9 @@ def _catalog_called(given: Any, item: str, since: str | None, plan: Plan, partit
 
 
 def _past(options: Mapping[str, Any], stored: PopularityDays | None) -> tuple[dict[str, Any], PastColumns]:
-    """Return the rows of each table of the past in ``options``, and the columns that the caller names.
+    """Return the rows of each table of the past (what groups had before) in ``options``, and its columns.
 
-    ``stored`` has the days that take the place of interactions, if there are any.
+    ``stored`` has the days that take the place of interactions, or is None.
     """
     rows = {name: options.get(name) for name in (INTERACTIONS, EXCLUDE)}
     exclude = None if rows[EXCLUDE] is None else EXCLUDE

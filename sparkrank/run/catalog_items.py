@@ -1,4 +1,7 @@
-"""Read the catalog before the evaluation: a table of items and the columns in use, in which buckets look items up."""
+"""Read the catalog (a table of items) before the evaluation, with only the columns in use.
+
+Buckets look up items in it.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def with_catalog(request: Request, lane: Lane) -> Request:
     """Return ``request`` with its catalog in the plan.
 
     Raise :class:`InputError` if the catalog has no rows, an item twice, items of another type than the lists, or more
-    than its ``most_bytes``, and :class:`SpecError` if it lacks a column.
+    than ``most_bytes`` bytes, and :class:`SpecError` if it lacks a column.
     """
     if request.catalog is None:
         return request
@@ -68,9 +71,9 @@ def _validate_since(kind: pa.DataType, other: pa.DataType, catalog: CatalogRows)
 
 
 def with_catalogue(partials: Partials, plan: Plan) -> Partials:
-    """Return ``partials`` with all items of the catalog counted in the catalogue, whether lists have them or not.
+    """Return ``partials`` with all items of the catalog counted, whether lists have them or not.
 
-    The attention due to values, by items of the catalog or by rows of the interactions, is added.
+    The attention that values are due (by items of the catalog or by rows of the interactions) is added too.
     """
     tables = [items.table for items in plan.items] if plan.exposures else []
     keys = [StateKey(model, ALL, ALL, str(exposure)) for model in plan.models for exposure in plan.exposures]
@@ -141,7 +144,7 @@ def _held(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _of_one_length(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return arrays of numbers, with arrays of unusual length replaced by empty ones, which make bad rows.
+    """Return arrays of numbers. Arrays of unusual length are replaced by empty ones, which make rows bad.
 
     The usual length is the most frequent one; of two equally frequent lengths, the larger one.
     """

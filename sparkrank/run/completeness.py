@@ -32,14 +32,18 @@ INPUT, TRUTH = "input", "truth"
 
 @dataclass(frozen=True)
 class Completeness:
-    """The lowest allowed row counts by input, each with a text about its setting, and warnings of skipped checks."""
+    """What the spec expects of the inputs of a day.
+
+    ``least`` has, by input, the lowest allowed numbers of rows, each with a text about its setting. ``warnings`` are
+    about checks that were skipped.
+    """
 
     least: Mapping[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, spec: Spec, day: str, sides: Mapping[str, SideRows], spark: SparkSession | None) -> Completeness:
-        """Return what ``spec`` expects for ``day``. ``sides`` maps names, such as input or truth, to locations of rows.
+        """Return what ``spec`` expects for ``day``. ``sides`` has the rows of each input by its name, such as truth.
 
         Raise :class:`InputError` if a marker file is missing, if the newest commit is too old, or if the tables of the
         day before cannot be read.
@@ -125,7 +129,10 @@ def validate_markers(side: SideRows, marker: str) -> None:
 
 
 def validate_age(side: SideRows, newer_than: str, now: dt.datetime) -> None:
-    """Raise :class:`InputError` if no commit added rows of the day of ``side`` within the age ``newer_than``."""
+    """Raise :class:`InputError` if no commit that is younger than ``newer_than`` added rows of the day to ``side``.
+
+    ``now`` is the present time.
+    """
     key = f"{side.what}.expect.newer_than"
     newest, allowed = installed_lake(side, key).last_addition(side), age_of(newer_than)
     assert allowed is not None  # noqa: S101 - the spec was checked

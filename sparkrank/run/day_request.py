@@ -37,7 +37,10 @@ def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
 
 
 def side_of(what: str, rows: InputRows, day: str) -> SideRows:
-    """Return the location of the rows of ``day``. ``what`` is the side in messages: input, input.models.als ..."""
+    """Return the location of the rows of ``day`` in one input.
+
+    ``what`` is its name in messages, such as input.models.als.
+    """
     return SideRows(
         what,
         path=None if rows.path is None else as_pattern(rows.path, day),
@@ -66,7 +69,9 @@ def resolve_day(spec: Spec, day: str | None) -> str:
 
 
 def places_of(spec: Spec, day: str) -> list[str]:
-    """Return a line for each location that is read or written for ``day``: ``input.path: /log/dt=2026-01-31``."""
+    """Return a line for each location that is read or written for ``day``, such as ``input.path:
+    /log/dt=2026-01-31``.
+    """
     lines = []
     for what, rows in spec.places:
         if rows.path is not None:
@@ -79,9 +84,10 @@ def places_of(spec: Spec, day: str) -> list[str]:
 
 
 def kept_files_of(spec: Spec, day: str) -> list[str]:
-    """Return a line for each lake table with a readable log: the number of its files that conditions leave for ``day``.
+    """Return a line for each lake table of ``day``: the number of its files that are left after conditions.
 
-    Only logs are read. An unreadable log also gives a line, because the rows may come later.
+    Only the logs of the tables are read. A table with an unreadable log also gets a line, because its rows may come
+    later.
     """
     lines = []
     for what, rows in spec.places:

@@ -33,7 +33,7 @@ from sparkrank.tables.rows.warnings import warnings_of
 
 @dataclass(frozen=True)
 class EvaluationOutcome:
-    """The result of an evaluation: states, metrics, and warnings for the user."""
+    """The result of an evaluation of ``request``: states (``solved``), ``metrics``, and ``warnings`` for the user."""
 
     request: Request
     lane: Lane
@@ -48,13 +48,16 @@ class EvaluationOutcome:
         return quality_table(self.solved.partials, self.request.plan, self.request.limits, self.solved.exact_terms)
 
     def comparisons(self, comparison: Comparison) -> pa.Table:
-        """Return the table ``comparisons``, in which each model is compared with the baseline."""
+        """Return the table ``comparisons``, which compares each model with the baseline."""
         return comparisons_table(self.solved.merged, self.request.plan, comparison)
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A request whose rows have passed the check of their schema. ``lane`` evaluates it in ``buckets`` buckets."""
+    """A request whose rows have passed the check of their schema. ``lane`` evaluates it in ``buckets`` buckets.
+
+    ``rows`` is an upper bound on the number of rows, or 0 if they were not counted.
+    """
 
     request: Request
     lane: Lane
@@ -111,7 +114,10 @@ class Opened:
 
 
 def _slower(solved: Solved) -> Iterator[str]:
-    """Yield a warning for each refusal by the Spark session that made the evaluation slower. Log the usual refusals."""
+    """Yield a warning for each refusal by the Spark session that made the evaluation slower.
+
+    Usual refusals are only logged.
+    """
     for refusal in solved.refusals:
         if refusal.is_usual:
             logging.getLogger(__name__).info("%s", shorten(refusal, MOST_SENTENCE))
@@ -120,7 +126,7 @@ def _slower(solved: Solved) -> Iterator[str]:
 
 
 def open_request(request: Request, stages: Stages) -> Opened:
-    """Find the lane for ``request``, check the schema of its rows, and count the rows if ``buckets`` is not given.
+    """Open the lane for ``request``, check the schema of its rows, and count the rows if ``buckets`` is not given.
 
     Raise the errors of :func:`sparkrank.run.lane.open_lane`, or an error if a column is missing or has a wrong type.
     """

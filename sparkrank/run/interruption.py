@@ -99,7 +99,7 @@ def _tagging(spark: SparkSession) -> tuple[Callable[[str], object], Callable[[st
 
 
 def _with_context(spark: SparkSession, work: Callable[[], T]) -> Callable[[], T]:
-    """Wrap ``work`` to run, in another thread, with this thread's context variables and Spark job settings (pools)."""
+    """Return ``work``, to run in another thread with this thread's context variables and Spark job settings (pools)."""
     inside: Callable[[], T] = functools.partial(contextvars.copy_context().run, work)
     with contextlib.suppress(Exception):  # a session that gives no context to other threads
         from pyspark import inheritable_thread_target

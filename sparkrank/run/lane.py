@@ -118,7 +118,10 @@ def _asked(request: Request) -> Lane:
 
 
 def _opened(kind: type[Lane], request: Request, opened: dict[str, Source], left: str | None) -> Lane:
-    """Open a lane of the class ``kind`` for ``request``. Raise an error if it needs a session and has no usable one."""
+    """Open a lane of the class ``kind`` for ``request``. Raise an error if it needs a session and has no usable one.
+
+    ``opened`` has the sources that a previous lane opened, and ``left`` says why that lane gave up.
+    """
     if kind.needs_session and request.session is not None:
         validate_session(request.session)
     return kind.open(request, opened, left)

@@ -1,4 +1,4 @@
-"""Read the model names in a long table from its model column, before the plan is made."""
+"""Read the names of the models in a long table (one model per row) from its model column, before the plan is made."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def roles_of_names(column: str) -> Roles:
 
 
 def model_names(side: SideRows, column: str, lane: str, spark: Any) -> tuple[str, ...]:
-    """Return the model names in ``column`` of the rows ``side``, sorted, from one pass in the lane ``lane``.
+    """Return the model names in ``column`` of one input (``side``), sorted, from one pass in the lane ``lane``.
 
     Raise :class:`InputError` if there are more than :data:`MOST_MODELS` names, or if a row has no name.
     """
@@ -56,7 +56,10 @@ def model_names(side: SideRows, column: str, lane: str, spark: Any) -> tuple[str
 
 
 def _names_and_rows(rows: pa.Table) -> pa.Table:
-    """Count rows by model name, in columns ``name`` and ``rows``, sorted by name. A null counts as the empty name."""
+    """Return the number of rows by model name, in columns ``name`` and ``rows``, sorted by name.
+
+    A null counts as the empty name.
+    """
     codes, names = encode(rows[MODEL.key])
     counted = pa.table({"name": names.fill_null(""), "rows": np.bincount(codes, minlength=len(names))})
     return counted.sort_by("name").slice(0, MOST_MODELS + 1)

@@ -1,6 +1,6 @@
 """Count the popularity of items in a separate pass over the interactions, which reads only groups and items.
 
-Stored days may take the place of the interactions. They have counted the items of their relevant rows.
+Stored days may take the place of the interactions. These days have counted the items of their relevant rows.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 def with_popularity(request: Request, lane: Lane) -> Request:
     """Return ``request`` with the popularity and the first times of items in the plan, as far as it reads them.
 
-    Raise :class:`InputError` if the interactions have no rows, unless they are optional, or items of another type than
-    the lists, and the errors of :func:`stored_popularity` if stored days take their place.
+    Raise :class:`InputError` if the interactions have no rows (unless they are optional), or items of another type than
+    the lists. If stored days take their place, raise the errors of :func:`stored_popularity`.
     """
     plan = request.plan
     if not (plan.reads_popularity or plan.counts_first_times):
@@ -77,7 +77,7 @@ def _popularity_table(partials: Partials, request: Request, kind: pa.DataType) -
 def popularity_states_of(request: Request, kind: pa.DataType) -> Partials:
     """Return the counts of the items in the interactions of ``request``, in any lane that reads them.
 
-    Raise :class:`InputError` if the items cannot be equal to items of the type ``kind``, that of the lists.
+    Raise :class:`InputError` if the items cannot be equal to items of the type ``kind``, which the lists have.
     """
     side, roles = request.past[INTERACTIONS], request.roles.past[INTERACTIONS]
     off = Uncertainty(off=True)
@@ -118,7 +118,7 @@ def _of_stored_days(asked: PopularityDays, request: Request) -> Partials:
 
 
 def _types(plan: Plan) -> dict[str, pa.DataType]:
-    """Return the type of each bucket column of popularity: a number type for columns read as numbers, else text."""
+    """Return the type of each bucket column of popularity: a number if it is read as a number, otherwise text."""
     numbers = {slice_column(index) for index, source in enumerate(plan.slice_sources) if source.is_number}
     numbers |= {value_column(index) for index, value in enumerate(plan.value_columns) if value.kind == "number"}
     return {name: pa.float64() if name in numbers else pa.string() for name in item_columns(plan, POPULARITY)}

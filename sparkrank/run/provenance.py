@@ -1,4 +1,4 @@
-"""Make the table ``runs``, which has the time, versions and settings of a run."""
+"""Make the table ``runs``, which records the time, versions and settings of a run."""
 
 from __future__ import annotations
 
@@ -47,15 +47,16 @@ def run_id_of(name: str, *asked: str) -> str:
 
 
 def is_same_question(spec: Spec, stored: str | None) -> bool:
-    """Whether ``stored``, a spec as JSON text, equals ``spec`` apart from keys that leave the numbers unchanged."""
+    """Return whether ``stored``, a spec as JSON text, equals ``spec`` apart from keys that change no number."""
     document = json.loads(stored or "null")
     return isinstance(document, dict) and _question(spec.resolved()) == _question(document)
 
 
 def _question(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a spec's ``document`` without settings of how it runs, and without null keys, which earlier releases lack.
+    """Return a spec's ``document`` without the keys that change no number.
 
-    The places of published copies are left out, too. ``ties``, which earlier releases wrote, is filled in.
+    These are the settings of how it runs, the places of published copies, and null keys, which documents of earlier
+    releases lack. ``ties``, which earlier releases wrote, is filled in.
     """
     definitions = dict(document.get("definitions") or {})
     rows = {**document["input"], "grouped": None}

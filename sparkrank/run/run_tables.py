@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunParts:
-    """The facts about an evaluation that the table ``runs`` records, without its results and its rows."""
+    """The facts about an evaluation that the table ``runs`` records. ``inputs`` is a text that names the inputs."""
 
     lane: str
     lane_reason: str
@@ -45,7 +45,7 @@ class RunParts:
 
     @classmethod
     def of(cls, outcome: EvaluationOutcome, *, own_zone: bool) -> RunParts:
-        """Take the facts from ``outcome``, without the session's time zone if the spec sets one (``own_zone``)."""
+        """Return the facts about ``outcome``, without the session's time zone if the spec sets one (``own_zone``)."""
         request, lane = outcome.request, outcome.lane
         lists = ", ".join(shown_url(side.name) for side in request.impressions)
         catalog = None if request.catalog is None else request.catalog.rows

@@ -37,7 +37,7 @@ _LOG4J_FILES = [
 
 @contextmanager
 def command_session(name: str, *, is_needed: bool) -> Iterator[SparkSession | None]:
-    """Context manager for the Spark session of a command, which it stops at the end. It gives None if not needed."""
+    """Yield the Spark session of a command (None if not needed) inside a ``with`` block, and stop it at the end."""
     spark = spark_session(f"sparkrank {name}") if is_needed else None
     try:
         yield spark
@@ -84,7 +84,7 @@ def _is_local() -> bool:
 
 
 def _give_workers_this_python() -> None:
-    """Let workers on this machine use this process's Python, not python3 from PATH, unless a Python is configured."""
+    """Let workers on this machine use this process's Python instead of python3 from PATH, unless one is configured."""
     from pyspark import SparkContext
 
     if not SparkContext.getSystemProperty("spark.pyspark.python"):
@@ -92,7 +92,7 @@ def _give_workers_this_python() -> None:
 
 
 def _over_connect() -> bool:
-    """Whether the session uses Spark Connect, whose server has its own log."""
+    """Return whether the session uses Spark Connect, whose server has its own log."""
     from pyspark.sql import is_remote
 
     asked = os.environ.get("SPARK_API_MODE", "").lower() == "connect" or os.environ.get("SPARK_CONNECT_MODE") == "1"
@@ -100,7 +100,10 @@ def _over_connect() -> bool:
 
 
 def _logging_is_configured() -> bool:
-    """Whether the user has configured Spark's log, before a session starts, with a setting or a log4j file."""
+    """Return whether the user has configured Spark's log with a setting or a log4j file.
+
+    No session may have started.
+    """
     from pyspark import SparkContext
 
     asked = SparkContext.getSystemProperty  # spark-submit passes settings of Spark to the driver as system properties
@@ -111,7 +114,7 @@ def _logging_is_configured() -> bool:
 
 
 def quieten_pyspark() -> None:
-    """Turn off the JSON that PySpark writes to stderr for query errors, which messages of sparkrank report."""
+    """Turn off the JSON that PySpark writes to stderr for query errors. Messages of sparkrank report these errors."""
     from pyspark.logger import PySparkLogger
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):

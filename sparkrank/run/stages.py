@@ -20,12 +20,18 @@ PROGRESS = "SPARKRANK_PROGRESS"  # the value 0 turns progress lines off
 
 
 def seen_stages() -> Stages:
-    """Return stages that write progress lines to stderr, unless the environment has ``SPARKRANK_PROGRESS=0``."""
+    """Return stages that write progress lines to stderr.
+
+    The environment variable ``SPARKRANK_PROGRESS=0`` turns these off.
+    """
     return Stages(None if os.environ.get(PROGRESS) == "0" else sys.stderr)
 
 
 class Stages:
-    """Times each stage and, if ``output`` is given, writes a progress line to ``output`` every few seconds."""
+    """The times of the stages of a run.
+
+    During a long stage, a line about its progress is written to ``output``, if given.
+    """
 
     def __init__(self, output: TextIO | None = None) -> None:
         self.seconds: dict[str, float] = {}

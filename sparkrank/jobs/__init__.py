@@ -1,4 +1,4 @@
-"""The jobs of a spec, which evaluate, merge, judge, compare, explain and report days."""
+"""The jobs of a spec. They evaluate, merge, judge, compare, explain and report days."""
 
 from sparkrank.jobs.backfill import backfill
 from sparkrank.jobs.evaluate_job import evaluate_day

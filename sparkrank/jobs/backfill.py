@@ -59,9 +59,9 @@ def backfill(
 
     If a day fails, its error is raised, and the days before it stay stored. With ``again``, days that the same spec has
     stored already are evaluated too. With ``allow_missing``, days without input are skipped. ``before_day`` is called
-    before each evaluation, and ``before_commit`` right before the tables of a day become visible. Raise
-    :class:`SpecError` if all days would read the same rows, and :class:`InputError` if the rows of a day cannot be
-    evaluated, or if no day has input.
+    before each evaluation, and ``before_commit`` right before the tables of a day become visible. ``stages`` makes the
+    object that times the stages of a day. Raise :class:`SpecError` if all days would read the same rows, and
+    :class:`InputError` if the rows of a day cannot be evaluated, or if no day has input.
     """
     _validate_days_differ(spec, window)
     missing = 0
@@ -137,7 +137,7 @@ def _run_of(folder: str, day: str, spark: SparkSession | None) -> dict[str, Any]
 
 
 def _is_whole(folder: str, day: str, run: dict[str, Any], spark: SparkSession | None) -> bool:
-    """Whether readers find all files of ``run``. If the run did not list its files, only the metrics are checked.
+    """Return whether readers find all files of ``run``, or only its metrics if the run did not list its files.
 
     Raise :class:`InputError` if a file differs from the file that the run wrote.
     """

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class DaysCompared:
     """The table ``comparisons`` of stored days.
 
-    ``missing`` has the days without states, ``unlisted`` a sentence for each model that lacks the lists of some groups,
-    and ``warnings`` the models that some days lack.
+    ``missing`` has the days without states. ``unlisted`` has a sentence for each model without lists for some groups,
+    and ``warnings`` a sentence for each model that some days lack.
     """
 
     comparisons: pa.Table
@@ -53,9 +53,9 @@ def compare_days(
 ) -> DaysCompared:
     """Compare the models of the stored days in ``window``, with warnings about models that some days lack.
 
-    ``comparison``, unless None, replaces the comparison of the spec. If its baseline differs from the spec's, models
-    are compared by part (one of 64 fixed subsets of groups). Raise :class:`SpecError` if no baseline is named or the
-    named model does not exist, and the errors of :func:`find_window`.
+    ``comparison`` replaces the comparison of the spec unless it is None. If its baseline differs from the spec's,
+    models are compared by parts (64 fixed subsets of the groups). Raise :class:`SpecError` if no baseline is named or
+    the named model does not exist, and the errors of :func:`find_window`.
     """
     plan = replace(spec.plan(), score_sums=False)  # a comparison reads only the sums that metrics need
     comparison = plan.compare if comparison is None else comparison
@@ -78,7 +78,7 @@ def find_window(
     """Return the days of ``window`` that have states, and the names of the missing days, which have no states.
 
     Raise :class:`InputError` if no day has states, or if a day is missing and ``allow_missing`` is False. The message
-    names the caller's operation with ``verb``, such as "merge".
+    calls the caller's operation ``verb``, such as "merge".
     """
     days = find_days(spec.output.path, window.days, spark)
     names = {stored.day for stored in days}

@@ -35,7 +35,7 @@ def write_log(folder: Path, rows: int) -> None:
 
 
 def _impressions(first: int, rows: int, users: int) -> pa.Table:
-    """Return the impressions from number ``first`` on. A user's rows lie all over the log, as in a log by time."""
+    """Return ``rows`` impressions from number ``first`` on. A user's rows are all over the log, as in a log by time."""
     random = np.random.default_rng([0, first])
     user = (random.random(rows) ** 1.5 * users).astype(np.int64)  # some users are far more active than others
     taste = _CLICK_LOGIT + random.standard_normal(rows)
@@ -55,5 +55,8 @@ def _impressions(first: int, rows: int, users: int) -> pa.Table:
 
 
 def _share(user: Any, which: int) -> Any:
-    """Return a number from 0 to 1 for each ``user``, always the same. Another ``which`` gives an independent number."""
+    """Return a number from 0 to 1 for each ``user``, always the same.
+
+    Each ``which`` gives other, independent numbers.
+    """
     return ((user * _ODD) >> (20 + 10 * which)) % 1024 / 1024

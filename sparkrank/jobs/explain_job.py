@@ -59,7 +59,10 @@ def explain_request(
 
 
 def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
-    """Return the models in ``asked``, by default all. Raise :class:`SpecError`, naming ``what``, if one is unknown."""
+    """Return the models in ``asked``, by default all. Raise :class:`SpecError` if one is unknown.
+
+    ``what`` is the name of the argument in the message.
+    """
     validate_names(f"{what}: there is no model", asked, plan.models, "there are")
     return list(dict.fromkeys(asked)) or list(plan.models)
 
@@ -73,7 +76,10 @@ def explain_day(
     spark: SparkSession | None,
     stages: Stages,
 ) -> Explanation:
-    """Explain the metrics ``texts`` for groups of a day. Raise :class:`SpecError` if a metric or model is invalid."""
+    """Explain the metrics ``texts`` for the groups ``keys`` of a day.
+
+    Raise :class:`SpecError` for an unknown metric or model.
+    """
     plan, preset = spec.plan(), find_preset(spec.definitions.preset)
     texts = [one for text in texts for one in texts_of(text)]
     readings = {text: plan.readings(Metric.parse(text, preset)) for text in texts}

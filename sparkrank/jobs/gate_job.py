@@ -63,7 +63,7 @@ Stored = Callable[[Target], "StoredResult | InputError | None"]
 
 @dataclass(frozen=True)
 class VerdictPatterns:
-    """Patterns for the gate, metric, model and slice of the verdicts that are accepted. ``None`` matches all."""
+    """Patterns for the gate, metric, model and slice of the verdicts to accept. ``None`` matches all."""
 
     gate: str | None = None
     metric: str | None = None
@@ -76,7 +76,10 @@ class VerdictPatterns:
         return self == VerdictPatterns()
 
     def covers(self, key: VerdictKey) -> bool:
-        """Whether the verdict ``key`` is covered. A slice pattern matches texts such as ``country=de`` or ``all``."""
+        """Return whether the patterns match the verdict ``key``.
+
+        Slices are matched as texts such as ``country=de`` or ``all``.
+        """
         texts = (key.gate, key.cell.metric, key.cell.model or "", key.cell.shown_slice or ALL)
         patterns = vars(self).values()
         return all(pattern is None or matches(text, pattern) for text, pattern in zip(texts, patterns, strict=True))
@@ -140,7 +143,7 @@ def _validate_current(target: Target, spark: SparkSession | None) -> dict[str, A
 
 
 def recorded_judgment(spec: Spec, day: str, spark: SparkSession | None = None) -> Judgment | None:
-    """Return the failed and undecided verdicts recorded for a day, with acceptances, or None if ``spec`` has no gates.
+    """Return the failed and undecided verdicts recorded for a day, with acceptances. None if ``spec`` has no gates.
 
     The run must have had the same gates as ``spec``. Raise :class:`InputError` if the tables cannot be read.
     """
@@ -254,7 +257,7 @@ def _accepted(
 
 
 def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -> list[tuple[str, tuple[Judged, ...]]]:
-    """Return the name and the verdicts of each stored day of ``window``, as if the gates of ``spec`` always applied.
+    """Return the name and the verdicts of each stored day of ``window``, judged by the gates of ``spec``.
 
     A failed value is not compared with later nights unless it was accepted. For nights before the window, the stored
     outcomes are used.
@@ -290,9 +293,10 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
 
 
 def replayed_window(spec: Spec, nights: str, day: str | None) -> Window:
-    """Return the window of ``nights`` (``90d`` or ``90``) up to ``day``, by default the spec's or the last stored day.
+    """Return the window of ``nights`` (``90d`` or ``90``) that ends with ``day``.
 
-    Raise :class:`SpecError` if ``nights`` is not a number of days, or if no last day is known.
+    By default, it ends with the spec's day or the last stored day. Raise :class:`SpecError` if ``nights`` is not a
+    number of days, or if no last day is known.
     """
     number = _NIGHTS.fullmatch(nights.strip())
     if number is None or not 1 <= int(number[1]) <= MOST_DAYS:
@@ -324,7 +328,7 @@ def _judge(spec: Spec) -> Judge:
 
 
 class _Beside(NamedTuple):
-    """The tables that gates read beside ``metrics``, each None if the run has none."""
+    """The tables that gates read besides ``metrics``, each None if the run has none."""
 
     comparisons: pa.Table | None = None
     disparities: pa.Table | None = None
@@ -342,7 +346,10 @@ def _judged(
     read: Stored,
     outcomes: Mapping[str, DayOutcome] = MappingProxyType({}),
 ) -> Judgment:
-    """Judge the tables of a day or window. ``outcomes`` overrides the stored outcomes of earlier days, by name."""
+    """Return the judgment on the tables of a day or window. ``read`` reads the result of an earlier day or window.
+
+    ``outcomes`` replaces the stored outcomes of earlier days, by name.
+    """
 
     def facts(name: str, values: pa.Table, beside: _Beside) -> Facts:
         rules, models = judge.rules, judge.models_compared_with
@@ -376,8 +383,9 @@ def _days_before(
 ) -> tuple[list[tuple[StoredResult, DayOutcome]], list[str]]:
     """Return the stored days before ``target`` that its gates need, latest first, and the names of unreadable days.
 
-    The days suffice once every cell has the required number of days on which it did not fail, and one day has no
-    failure at all. For a window, these are earlier windows of the same length that do not overlap.
+    The days suffice once every cell (metric, model, slice value) has the required number of days on which it did not
+    fail, and one day has no failure at all. For a window, they are earlier windows of the same length that do not
+    overlap.
     """
     days: list[tuple[StoredResult, DayOutcome]] = []
     unread: list[str] = []

@@ -46,7 +46,10 @@ def validate_notify(spec: Spec) -> None:
 
 @dataclass
 class DayNotices:
-    """The events of one attempt to evaluate a day, and a warning for each event that could not be sent."""
+    """The events of one attempt to evaluate ``day``, with a warning for each event that could not be sent.
+
+    ``inputs`` are the inputs as datasets. ``columns`` are the columns whose nulls are counted, by name of the role.
+    """
 
     spec: Spec
     day: str
@@ -91,7 +94,10 @@ class DayNotices:
         return replace(result, warnings=[*result.warnings, *self.warnings]) if self.warnings else result
 
     def ended_by(self, error: BaseException) -> None:
-        """Send the event that the evaluation failed or was interrupted. Warnings are only logged: no day is stored."""
+        """Send the event that ``error`` has ended the evaluation.
+
+        Warnings are only logged, because no day is stored.
+        """
         if _is_interrupt(error):
             self._send("ABORT")
         elif isinstance(error, Exception):
@@ -119,9 +125,10 @@ class DayNotices:
 
 @contextmanager
 def notices_of_day(spec: Spec, day: str, attempt: str) -> Iterator[DayNotices]:
-    """Send the start of an attempt, yield its notices, and send its end if the attempt fails or is interrupted.
+    """Send the start of an attempt, and yield its notices inside a ``with`` block.
 
-    Raise :class:`SpecError` before anything is sent if a library is missing.
+    If the attempt fails or is interrupted, send its end. Raise :class:`SpecError` before anything is sent if a library
+    is missing.
     """
     validate_notify(spec)
     notices = DayNotices(spec, day, attempt)
@@ -135,7 +142,7 @@ def notices_of_day(spec: Spec, day: str, attempt: str) -> Iterator[DayNotices]:
 
 
 def _is_interrupt(error: BaseException) -> bool:
-    """Whether an interrupt caused ``error``, such as Spark's error about a cancelled job."""
+    """Return whether an interrupt caused ``error``, such as Spark's error about a cancelled job."""
     cause: BaseException | None = error
     while cause is not None:
         if not isinstance(cause, Exception):
@@ -155,7 +162,7 @@ def _job(spec: Spec) -> str:
 def _inputs(
     spec: Spec, day: str, versions: Mapping[str, str], types: Mapping[str, Mapping[str, str]]
 ) -> Iterator[LineageDataset]:
-    """Yield a dataset for each place that is read for ``day``, with the version and columns of the side."""
+    """Yield a dataset for each place that is read for ``day``, with its version and columns."""
     roles = spec.roles
     of_sides = [*roles.of_lists, *([] if roles.truth is None else [roles.truth]), *roles.past.values()]
     for (what, rows), own in zip(spec.places, [*of_sides, *[None] * len(spec.places)], strict=False):

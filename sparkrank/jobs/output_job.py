@@ -21,7 +21,7 @@ from sparkrank.tables.stored.day_files import whole_day
 
 
 def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
-    """Remove earlier runs of ``targets`` (if empty, of all days), and files left behind by killed runs.
+    """Remove earlier runs of ``targets`` (of all days if empty), and files left behind by killed runs.
 
     Return the removed paths. Days that are being written stay untouched. Raise :class:`SpecError` if the folder is not
     local, or if each day has its own folder and no day is named.
@@ -34,7 +34,10 @@ def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
 
 
 def _places(spec: Spec, targets: list[Target], command: str) -> list[tuple[OutputFolder, list[str]]]:
-    """Return the folder and name of each target. Without targets, return the folders of the whole output, unnamed."""
+    """Return the folder and name of each target.
+
+    Without targets, return the folders of all days and windows, without names.
+    """
     if targets:
         return [(OutputFolder(_local(target.folder, command), target.column), [target.name]) for target in targets]
     if "{" in spec.output.path:
@@ -64,7 +67,7 @@ def _cleaned(place: OutputFolder, name: str) -> list[Path]:
 
 
 def unlock_stored(target: Target, *, force: bool) -> list[Path]:
-    """Let the next run of a day begin: clean up after a killed run or, with ``force``, take the lock from a live run.
+    """Let the next run of a day begin. Clean up after a killed run or, with ``force``, take the lock from a live run.
 
     Return the removed paths. Raise :class:`SparkrankError` if a run holds the lock and ``force`` is False.
     """
@@ -82,8 +85,8 @@ def unlock_stored(target: Target, *, force: bool) -> list[Path]:
 def stored_path(target: Target, table: str | None) -> str:
     """Return the folder of a day's current run or, if ``table`` is given, the folder of that table.
 
-    Raise :class:`InputError` if the day is not stored, and :class:`SpecError` if the run has no such table, or if no
-    table is named although the run has no single folder.
+    Raise :class:`InputError` if the day is not stored. Raise :class:`SpecError` if the run has no such table, or has no
+    single folder although no table is named.
     """
     shown = shown_run(target.folder, target.name, target.column)
     if shown is None and local_path(target.folder) is not None:

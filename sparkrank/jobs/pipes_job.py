@@ -1,4 +1,7 @@
-"""Report a day to the run of Dagster that started the command: the metrics of the day, and its gates as checks."""
+"""Report a day to the run of Dagster that started the command.
+
+Dagster gets the day's metrics, and its gates as checks.
+"""
 
 from __future__ import annotations
 
@@ -46,10 +49,10 @@ class PipesRun:
 
 @contextmanager
 def pipes_run(spec: Spec) -> Iterator[PipesRun]:
-    """Open the connection to Dagster, and close it at the end.
+    """Yield the connection to Dagster inside a ``with`` block, and close it at the end.
 
     Raise :class:`SpecError` unless Dagster started the command for one asset, or if two names would be equal there.
-    Dagster gets no traceback, which may show values of the input.
+    Dagster gets no traceback, because it could show values of the input.
     """
     require("dagster_pipes", "dagster", "--pipes")
     from dagster_pipes import PipesEnvVarParamsLoader, open_dagster_pipes

@@ -1,4 +1,4 @@
-"""Explain why two libraries give different numbers for the same rows, by the settings that differ in their presets.
+"""Explain why two libraries give different numbers for the same rows, by the settings in which their presets differ.
 
 Metrics that differ only in parameters share a pass. Each changed setting of the whole evaluation needs another pass.
 """
@@ -44,7 +44,11 @@ class _Asked:
 
 @dataclass
 class _Passes:
-    """Evaluates metrics under different definitions, in one pass for each set of definitions, and keeps the values."""
+    """Evaluations of metrics, in one pass over the rows for each set of definitions.
+
+    ``values`` has the value by model of each metric, or ``reasons`` why it could not be computed. ``count`` is the
+    number of passes so far, and ``bad`` the highest share of rejected rows.
+    """
 
     request: Request
     roles: Roles
@@ -151,7 +155,10 @@ def _preset(name: str, option: str) -> Preset | None:
 
 
 def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
-    """Replace ``duplicates=error``, which refuses repeated items, with the rule of ``beside`` or with ``keep``."""
+    """Return ``side`` without ``duplicates=error``, which refuses repeated items.
+
+    It becomes the rule of ``beside``, or ``keep`` if that refuses them too.
+    """
     if side.duplicates != "error":
         return side
     return replace(side, duplicates="keep" if beside.duplicates == "error" else beside.duplicates)
@@ -159,7 +166,10 @@ def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
 
 @dataclass(frozen=True)
 class _Pair:
-    """The requests for a metric: under both presets, and under the first with each single setting of the second."""
+    """The evaluations needed for a metric: under both presets, and under the first with one setting of the second.
+
+    ``ends`` has the former, and ``alone`` the latter by the setting's name and its values in both presets.
+    """
 
     text: str
     ends: tuple[_Asked, _Asked]
@@ -199,7 +209,10 @@ def _changed(asked: _Asked, name: str, value: Any) -> _Asked:
 
 
 def _of_metric(one: Metric, other: Metric) -> list[tuple[str, str, str, Metric]]:
-    """Return, for each parameter that differs, its name, both values, and ``one`` with the value from ``other``."""
+    """Return, for each parameter that differs, its name, both values, and ``one`` with the value from ``other``.
+
+    Two metrics of different names differ as a whole, under the name ``metric``.
+    """
     if one.name != other.name:
         return [("metric", one.definition, other.definition, other)]
     differences, order = [], [declared.name for declared in one.declaration.all_parameters]

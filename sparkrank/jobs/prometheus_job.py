@@ -53,7 +53,7 @@ class _Series(NamedTuple):
 
 @dataclass(frozen=True)
 class PrometheusFile:
-    """The file at ``path`` with the numbers of all rows, and of each value of the ``slices`` that are named."""
+    """The file at ``path`` with the numbers of all rows, and those of each value of the named ``slices``."""
 
     path: Path
     slices: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""Publish stored days and windows: update their copies in other places to the current runs."""
+"""Publish stored days and windows. Their copies in other places are brought to the current runs."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def validate_publish(
 ) -> None:
     """Raise :class:`SpecError` if it is certain, before anything is read, that no day or window can be published.
 
-    ``spark`` is needed if :func:`publishes_by_spark`. A place that does not answer is passed over, because it may
-    answer when the day is stored, unless ``is_asked``.
+    ``spark`` is needed if :func:`publishes_by_spark`. A place that does not answer causes no error unless ``is_asked``,
+    because it may answer when the day is stored.
     """
     if spec.output.publish and needs_spark(spec.output.path):
         where = f"output.path is {shorten(spec.output.path)}, which Spark alone opens"
@@ -50,7 +50,7 @@ def validate_publish(
 
 
 def _known_schema(name: str, column: str) -> pa.Schema:
-    """Return the schema that the table ``name`` always has; it has no columns if they depend on the input."""
+    """Return the schema that the table ``name`` always has. It is empty if the columns depend on the input."""
     if name in _BY_INPUT:
         return pa.schema([])
     if (name, column) == (RUNS.name, WINDOW):
@@ -59,7 +59,7 @@ def _known_schema(name: str, column: str) -> pa.Schema:
 
 
 def publishes_by_spark(spec: Spec) -> bool:
-    """Return whether Spark writes any of the copies that ``spec`` publishes, so that a session is needed."""
+    """Return whether Spark writes any of the copies that ``spec`` publishes. A session is then needed."""
     return any(own.publisher.needs_session for own in spec.output.publish)
 
 

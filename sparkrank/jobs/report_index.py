@@ -1,4 +1,4 @@
-"""Write the index page of all reports, which each run and each export writes again after its commit."""
+"""Write the index page of all reports. Each run and each export writes it again after its commit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LOOKS = 3  # runs of other days may write the index at the same time
 
 
 def has_index(spec: Spec) -> bool:
-    """Whether runs write reports, and write the reports of all days into one folder, which then has an index."""
+    """Return whether the runs of ``spec`` write reports, and all days into one folder, which then has an index."""
     return spec.output.report and "{" not in spec.output.path
 
 
@@ -35,7 +35,10 @@ def write_index(spec: Spec, target: Target) -> list[str]:
 
 
 def index_of(output: str, column: str, name: str, subject: str | None) -> list[str]:
-    """Write the index of all days (or windows) under ``output`` for the run of the day ``name``; returns warnings."""
+    """Write the index page of the reports of all days (or windows) under ``output``, and return warnings.
+
+    ``name``, the day of this run, is part of the name of the temporary file. ``subject`` is the name of the spec.
+    """
     try:
         store, folder = file_system(f"{output.rstrip('/')}/{REPORT}")
         written: Mapping[str, str | None] | None = None

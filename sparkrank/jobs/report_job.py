@@ -273,7 +273,7 @@ def with_report(
 
 
 def validate_report(spec: Spec, run: DayRun | None = None) -> bool:
-    """Whether the spec requests a report. Raise :class:`SpecError`, before any work, if a report cannot be written."""
+    """Return whether the spec requests a report. Raise :class:`SpecError`, before any work, if it cannot be written."""
     if not spec.output.report:
         return False
     from sparkrank.report.page import require_extra
@@ -300,7 +300,10 @@ def _write(folder: str, name: str, content: bytes) -> None:
 
 
 def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None) -> Changes | None:
-    """Return the changes since the last readable day, or None if the :data:`LOOKED_BACK` days before are unreadable."""
+    """Return the changes since the last readable day.
+
+    None if the :data:`LOOKED_BACK` days before are all unreadable.
+    """
     earlier = [day for days in range(1, LOOKED_BACK + 1) if (day := target.earlier(days)) is not None]
     read = partial(_stored_day, spark=spark)
     try:

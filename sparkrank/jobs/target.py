@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """A day or a window of days in the tables of a spec."""
+    """A day or a window of days in the tables of a spec. ``output`` is the spec's ``output.path``."""
 
     output: str
     window: Window
@@ -60,7 +60,10 @@ class Target:
         return f"{in_window(self.output, str(self.window.first), str(self.window.last)).rstrip('/')}/{WINDOWS}"
 
     def stored(self, spark: SparkSession | None, *, is_past: bool = False) -> StoredResult | None:
-        """Return the stored tables, or None. If ``is_past``, read only the columns for comparisons with later days."""
+        """Return the stored tables, or None if there are none.
+
+        If ``is_past``, read only the columns for comparisons with later days.
+        """
         return stored_result(self.folder, self.name, spark, self.column, is_past=is_past)
 
     def outdated(self, run: Mapping[str, Any], spark: SparkSession | None) -> str | None:
@@ -95,5 +98,5 @@ class Target:
             return None
 
     def overlaps(self, other: Target) -> bool:
-        """Whether this target and ``other`` have a day in common."""
+        """Return whether this target and ``other`` have a day in common."""
         return self.window.first <= other.window.last and other.window.first <= self.window.last

@@ -159,7 +159,7 @@ class Spec(Section):
 
     @model_validator(mode="after")
     def _output_apart(self) -> Spec:
-        """Refuse an output path below the rows, where the next run would take the written tables for rows."""
+        """Refuse an output path below the rows. The next run would take the written tables for rows."""
         for what, rows in self.places:
             if rows.path is None:
                 continue
@@ -240,11 +240,11 @@ class Spec(Section):
 
     @property
     def roles(self) -> Roles:
-        """The roles of the columns. Raises :class:`sparkrank.base.errors.SpecError` if settings are invalid."""
+        """The roles of the columns. Settings that are invalid raise :class:`sparkrank.base.errors.SpecError`."""
         return self.roles_and_plan[0]
 
     def plan(self) -> Plan:
-        """Return the plan of the document; raises :class:`sparkrank.base.errors.SpecError` if settings are invalid."""
+        """Return the plan of the document. Raise :class:`sparkrank.base.errors.SpecError` if settings are invalid."""
         return self.roles_and_plan[1]
 
     @cached_property
@@ -306,7 +306,7 @@ class Spec(Section):
         return [[part if isinstance(part, str) else part.given for part in columns] for columns in self.slices]
 
     def _known_metrics(self) -> list[str]:
-        """Return the metrics without those that a missing plugin may define; raises its error if none is left."""
+        """Return the metrics that are known without a missing plugin. Raise the plugin's error if there are none."""
         if self._plugin_error is None:
             return self.metrics
         known = [text for text in self.metrics if self._is_known(text)]
@@ -329,13 +329,13 @@ class Spec(Section):
         return copied
 
     def limits(self, plan: Plan) -> Limits:
-        """Return the limits of checks. Raises :class:`sparkrank.base.errors.SpecError` if ``plan`` lacks a check."""
+        """Return the limits of checks. Raise :class:`sparkrank.base.errors.SpecError` if ``plan`` lacks a check."""
         return limits_of(plan, self.quality.max_bad_fraction, self.quality.limits, "quality.limits")
 
     def judge(self, plan: Plan) -> Judge | None:
         """Return the judge that applies the gates to a day, or None if the spec has no gates.
 
-        Raises :class:`sparkrank.base.errors.SpecError` for a gate on a metric, model or slice that ``plan`` lacks, and
+        Raise :class:`sparkrank.base.errors.SpecError` for a gate on a metric, model or slice that ``plan`` lacks, and
         for a gate that may be about a metric of a missing plugin.
         """
         if self._plugin_error is not None and not all(

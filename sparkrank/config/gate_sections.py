@@ -31,7 +31,10 @@ _Policy = Literal["fail", "warn", "pass"]
 
 
 def as_margin(value: object) -> object:
-    """Return ``value`` as a number from 0, or unchanged if it is a share with a percent sign, such as ``0.5%``."""
+    """Return ``value`` as a number that is at least 0.
+
+    A share with a percent sign, such as ``0.5%``, stays unchanged.
+    """
     if value is None:
         return value
     if isinstance(value, str) and _SHARE.fullmatch(value.strip()):
@@ -44,7 +47,10 @@ def as_margin(value: object) -> object:
 
 
 def _as_values(value: object) -> object:
-    """Convert slice values to the strings in the tables. Refuses booleans: YAML reads the country ``no`` as false."""
+    """Return slice values as the strings in the tables.
+
+    Booleans are refused, since YAML reads the country ``no`` as false.
+    """
     if not isinstance(value, dict):
         return value
     texts: dict[object, object] = {}
@@ -136,7 +142,7 @@ class Gate(_GateConditions):
 
 
 def as_least_groups(value: object) -> object:
-    """Return a mapping unchanged, and convert a single number to that number for both ``gates`` and ``tables``."""
+    """Return a mapping unchanged. A single number becomes that number for both ``gates`` and ``tables``."""
     return value if isinstance(value, Mapping) or value is None else {"gates": value, "tables": value}
 
 
@@ -184,7 +190,7 @@ def rules_of(
     *,
     history: History = _BOTH_SIDES,
 ) -> tuple[Rule, ...]:
-    """Convert ``gates`` to rules for the metrics, models and slices of ``plan``.
+    """Return the rules of ``gates`` for the metrics, models and slices of ``plan``.
 
     ``policy`` applies to undecided gates that do not set ``undecided``. Raise :class:`SpecError` for a gate on a
     metric, model or slice that the spec does not evaluate.
@@ -257,7 +263,7 @@ def _absent(plan: Plan, against: str | None) -> frozenset[tuple[str, str]]:
 
 
 def _directed(kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, plan: Plan) -> tuple[str, ...]:
-    """Return those ``metrics`` for which higher or lower is better; raise :class:`SpecError` if no metric is left."""
+    """Return those ``metrics`` for which higher or lower is better. Raise :class:`SpecError` if no metric is left."""
     better = directions_of(plan)
     directed = tuple(metric for metric in metrics if better[metric] is not None)
     if not directed:
@@ -275,12 +281,12 @@ def directions_of(plan: Plan) -> dict[str, bool | None]:
 
 
 def metrics_without_interval(plan: Plan) -> frozenset[str]:
-    """Return the metrics of ``plan`` that never have an interval, so that gates judge them by their values alone."""
+    """Return the metrics of ``plan`` that never have an interval. Gates judge them by their values alone."""
     return frozenset(str(metric) for metric in plan.metrics if metric.declaration.interval == "none")
 
 
 def _matches(where: str, what: str, pattern: str | None, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the ``known`` names that match ``pattern`` (None: all); raise :class:`SpecError` without a match."""
+    """Return the ``known`` names that match ``pattern`` (None: all). Raise :class:`SpecError` if none does."""
     names = tuple(name for name in known if pattern is None or matches(name, pattern))
     if not names:
         verb = "matches" if is_pattern(str(pattern)) else "is"

@@ -1,4 +1,4 @@
-"""Functions that read a file with overrides as a :class:`Spec`, or raise an error that says what is wrong and where."""
+"""Functions that read a file with overrides as a :class:`Spec`. Errors say what is wrong and where."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def load_spec(path: str | Path, overrides: Sequence[str] = (), *, for_stored: bo
     ``for_stored`` is for commands that do not evaluate. If a plugin of the spec is not installed, the metrics are not
     checked, and metrics that only the plugin may define are left out of the plan.
 
-    Raises :class:`SpecError` for a missing file, invalid YAML, a repeated key, an unknown key (with its path and the
+    Raise :class:`SpecError` for a missing file, invalid YAML, a repeated key, an unknown key (with its path and the
     nearest known key), a missing key, or a wrong value. Metrics and roles are checked too, so that errors in them are
     found before rows are read.
     """
@@ -42,7 +42,10 @@ def load_spec(path: str | Path, overrides: Sequence[str] = (), *, for_stored: bo
 
 
 def spec_of(document: Mapping[str, Any], place: str, *, for_stored: bool = False) -> Spec:
-    """Validate ``document`` as a spec, which error messages call ``place``; raises the errors of :func:`load_spec`."""
+    """Return ``document`` as a valid spec, which error messages call ``place``.
+
+    Raise the errors of :func:`load_spec`.
+    """
     try:
         spec = Spec.model_validate(document, context={PLUGINS_OPTIONAL: for_stored})
         if spec.lacks_plugin:
@@ -69,7 +72,7 @@ def _refused(problem: str, mark: yaml.Mark | None = None) -> yaml.YAMLError:
 
 
 class _Loader(yaml.SafeLoader):
-    """A YAML loader that refuses oversized documents, and repeated keys, of which other loaders keep only the last.
+    """A YAML loader that refuses oversized documents and repeated keys. Other loaders keep only the last of these keys.
 
     Only plain numbers are numbers: YAML 1.1 reads ``1:30`` as 90 and ``010`` as 8, but here they are strings. Keys that
     YAML reads as true or false are strings too, such as ``off`` in uncertainty, or a model called ``no``.
@@ -167,7 +170,7 @@ _NAME_IN_YAML = re.compile(r"\b(alias|anchor|tag|tag handle) '.*'", re.DOTALL)
 
 
 def _problem(error: Exception, *, in_file: bool = True) -> str:
-    """Describe the problem that YAML reports and its position in the file, without quoting lines of the file."""
+    """Return the problem that YAML reports and its position in the file, without quoting lines of the file."""
     if not isinstance(error, yaml.MarkedYAMLError) or error.problem is None:
         return shorten(" ".join(str(error).split()))
     mark, problem = error.problem_mark, shorten(_NAME_IN_YAML.sub(r"\1", error.problem))

@@ -95,7 +95,7 @@ class PublishSettings(Section):
 
     @property
     def _places(self) -> dict[str, str]:
-        """The values of the keys of all kinds of publishers that are given."""
+        """The values of all keys of publishers that are given."""
         keys = {key for kind in PUBLISHERS.values() for key in kind.keys}
         fields = {own.alias or name: name for name, own in PublishSettings.model_fields.items()}
         given = {key: getattr(self, name) for key, name in fields.items() if key in keys}

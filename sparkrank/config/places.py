@@ -1,4 +1,4 @@
-"""Checks that the output path is apart from the rows: tables are not written among rows, and rows not among tables."""
+"""Checks that tables are not written among rows, and that rows are not read among tables."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def is_within(path: str, folder: str) -> bool:
 
 
 def _text(path: str) -> str:
-    """Return ``path`` in a normalized form, so that different spellings of one place become equal."""
+    """Return ``path`` in a normalized form. Different spellings of one place become equal."""
     scheme, separator, rest = path.partition("://")
     if separator and scheme != "file":
         return f"{SCHEMES.get(scheme, scheme)}/{posixpath.normpath(rest)}"

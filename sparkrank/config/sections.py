@@ -96,7 +96,7 @@ class Section(BaseModel):
 
 
 def with_row_roles(name: str, base: type[Section], roles: Sequence[Role]) -> type[Section]:
-    """Make a subclass of ``base`` with a key for each of ``roles``, which a column of rows can have."""
+    """Return a subclass of ``base`` with an optional key for each of ``roles``, the roles of row columns."""
     fields: dict[str, Any] = {role.key: (str | None, None) for role in roles}
     return create_model(name, __base__=base, **fields)
 

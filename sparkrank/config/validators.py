@@ -62,17 +62,17 @@ def as_list(value: object) -> object:
 
 
 def as_slice(value: object) -> object:
-    """Return the columns of a slice as a list; a slice of one column may be a text or a mapping."""
+    """Return the columns of a slice as a list. A slice of one column may be a text or a mapping."""
     return [value] if isinstance(value, dict) else as_list(value)
 
 
 def column_kind_of(value: object) -> str | None:
-    """Return the kind (one of :data:`KINDS`) of a column of a slice, or of a model's scores; None for a number."""
+    """Return the kind (one of :data:`KINDS`) of a slice's column or a model's scores. None for a number."""
     return COLUMN if isinstance(value, str) else None if isinstance(value, (bool, int, float)) else SETTINGS
 
 
 def kind_of(value: object) -> str | None:
-    """Return the kind (one of :data:`KINDS`) of the value of a key with several kinds; None for other values."""
+    """Return the kind (one of :data:`KINDS`) of the value of a key with several kinds. None for other values."""
     return NOTHING if value is False else {str: COLUMN, dict: MODELS, int: POINTS, list: NAMES}.get(type(value))
 
 
@@ -87,12 +87,17 @@ def looks_of(value: object) -> str | None:
 
 
 def as_keys(value: object) -> object:
-    """Return an empty mapping for None, which YAML reads for a key without content; otherwise return ``value``."""
+    """Return an empty mapping for None, which YAML reads for a key without content, and any other ``value``
+    unchanged.
+    """
     return {} if value is None else value
 
 
 def _as_path(path: str) -> str:
-    """Refuse a path with an unfilled ``<blank>``, and a file URL with a host, which would be ignored or misread."""
+    """Return ``path``. A path with an unfilled ``<blank>`` is refused, and so is a file URL with a host.
+
+    The host would be ignored or misread.
+    """
     if blank := _BLANK.search(path):
         raise ValueError(f"{blank[0]} is a placeholder: write the name of the folder")
     if path.startswith("file://") and not path.startswith("file:///"):
@@ -111,20 +116,26 @@ def as_marked(check: Callable[[str], None]) -> Callable[[str], str]:
 
 
 def as_rows(path: str) -> str:
-    """Validate a path to rows. Braces contain alternatives, as in ``dt={a,b}``, or a placeholder such as ``{date}``."""
+    """Return a valid path to rows.
+
+    Braces contain alternatives, as in ``dt={a,b}``, or a placeholder such as ``{date}``.
+    """
     check_path(path)
     return _as_path(path)
 
 
 def as_condition(condition: str) -> str:
-    """Validate an SQL condition, which may contain placeholders for days, such as ``{date}``."""
+    """Return a valid SQL condition. It may contain placeholders for days, such as ``{date}``."""
     check_sql(condition)
     validate_condition(condition)
     return condition
 
 
 def as_output(path: str) -> str:
-    """Validate a path to tables. Unknown placeholders are refused: they would become parts of folder names."""
+    """Return a valid path to tables.
+
+    Unknown placeholders are refused, because they would become parts of folder names.
+    """
     if path.startswith("~"):
         raise ValueError("only a shell replaces ~: write the full path of the folder")
     check_name(path)
@@ -148,14 +159,14 @@ def as_size(value: object) -> object:
 
 
 def as_age(text: str | None) -> str | None:
-    """Check that ``text`` is a number of minutes, hours or days, and return it unchanged."""
+    """Return ``text`` unchanged if it is a number of minutes, hours or days."""
     if text is not None and age_of(text) is None:
         raise ValueError(f"{quote(text)} is no age: minutes, hours or days are needed, such as 90m, 6h or 2d")
     return text
 
 
 def as_zone(name: str | None) -> str | None:
-    """Validate a time zone: a name in the IANA database, or an offset from UTC, such as ``+02:00``."""
+    """Return a valid time zone: a name in the IANA database, or an offset from UTC, such as ``+02:00``."""
     if name is None or _OFFSET.fullmatch(name):
         return name
     known = zoneinfo.available_timezones() | {"UTC"}
@@ -184,7 +195,7 @@ def _word_of(register: Collection[str], word: object) -> str:
 
 
 def as_options(options: object) -> object:
-    """Convert the booleans and numbers among reader options to strings, because Spark needs options as strings."""
+    """Return reader options with booleans and numbers as strings, because Spark needs options as strings."""
     if not isinstance(options, dict):
         return as_keys(options)
     texts = {True: "true", False: "false"}
@@ -195,7 +206,7 @@ def as_options(options: object) -> object:
 
 
 def as_format(name: str) -> str:
-    """Validate the name of a format, and return it in lower case, or unchanged if it is the name of a class."""
+    """Return the valid name of a format in lower case, or unchanged if it is the name of a class."""
     known = list(dict.fromkeys((*SOURCES, *FILE_FORMATS, *OTHER_FORMATS)))
     if "." in name or (name := name.lower()) in known:
         return name
@@ -205,7 +216,7 @@ def as_format(name: str) -> str:
 
 
 def as_schema(text: str | None) -> str | None:
-    """Check that the schema of a text format can be parsed, and return the schema unchanged."""
+    """Return the schema of a text format unchanged if it can be parsed."""
     if text is not None:
         fields_of(text)
     return text
@@ -218,7 +229,7 @@ def validate_no_password(path: str | None) -> None:
 
 
 def value_of(value: object) -> object:
-    """Convert a string with a number, such as ``1e-3`` from YAML, to a float; return other values unchanged."""
+    """Return a string with a number, such as ``1e-3`` from YAML, as a float, and any other value unchanged."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:
@@ -238,7 +249,7 @@ def as_whole(value: object) -> object:
 
 
 def as_window(text: str) -> str:
-    """Validate the days ``first..last``."""
+    """Return the valid days ``first..last``."""
     try:
         return str(window_of(text))
     except SpecError as error:
@@ -246,12 +257,15 @@ def as_window(text: str) -> str:
 
 
 def as_points(value: object) -> object:
-    """Return a boolean unchanged, and convert other values by :func:`as_whole`."""
+    """Return a boolean unchanged, and any other value as :func:`as_whole` returns it."""
     return value if isinstance(value, bool) else as_whole(value)
 
 
 def as_day(value: object) -> object:
-    """Return a day from a date or a string. Numbers are refused: pydantic would read them as seconds since 1970."""
+    """Return a day, given a date or a string.
+
+    Numbers are refused, because pydantic would read them as seconds since 1970.
+    """
     day = day_of(value) if isinstance(value, str) else value
     if (isinstance(day, dt.date) and not isinstance(day, dt.datetime)) or value is None:
         return day

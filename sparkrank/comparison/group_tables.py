@@ -363,8 +363,7 @@ def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> s
 
 
 def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_rows: Iterable[str] = ()) -> str:
-    """Return the entry of ``metrics`` that ``text`` names in any spelling. Raise :class:`SpecError` if no entry
-    matches.
+    """Return the entry of ``metrics`` that ``text`` names in any spelling. Raise :class:`SpecError` if none does.
 
     ``of_rows`` lists the metrics of both runs that are computed over all rows together and have no values per group.
     """

@@ -87,9 +87,7 @@ def looks_of(value: object) -> str | None:
 
 
 def as_keys(value: object) -> object:
-    """Return an empty mapping for None, which YAML reads for a key without content, and any other ``value``
-    unchanged.
-    """
+    """Return an empty mapping for None, which is a key without content in YAML; any other ``value`` stays unchanged."""
     return {} if value is None else value
 
 

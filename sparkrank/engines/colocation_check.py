@@ -81,8 +81,6 @@ def _where(paths: dict[GroupKey, dict[int, str]], plan: Plan, sides: int) -> str
 
 
 def _shown(paths: Sequence[str], sides: int) -> list[str]:
-    """Return ``paths`` as messages show them: names of files, or whole paths if several files may have the same
-    name.
-    """
+    """Return ``paths`` as messages show them: names of files, or whole paths if files may have the same name."""
     names = [posixpath.basename(path) for path in paths]
     return list(map(without_password, names if sides == 1 and len(set(names)) == len(names) else paths))

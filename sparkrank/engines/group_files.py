@@ -220,9 +220,7 @@ class GroupFiles:
 
 
 def _unseen(store: fs.FileSystem, folder: str, attempt: str) -> str:
-    """Return the hidden folder for an attempt's files: beside ``folder`` if renaming works there, otherwise inside
-    it.
-    """
+    """Return an attempt's hidden folder: beside ``folder`` if renaming works there, otherwise inside it."""
     above, _, name = folder.rstrip("/").rpartition("/")
     if _renames_folders(store) and not Path(folder).is_mount() and not Path(folder).is_symlink():
         there = next(parent for parent in (Path(above or "/"), *Path(above or "/").parents) if parent.exists())

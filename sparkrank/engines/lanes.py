@@ -77,7 +77,7 @@ class Lane(Protocol):
         """
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:
-        """Return the session settings that the rows depend on, without the time zone if the spec has its
+        """Return the session settings that the rows depend on; without the time zone if the spec has its
         ``own_zone``.
         """
 

@@ -87,9 +87,7 @@ class GroupKeys:
         return functools.partial(_rows_of, self._plain(schema), schema)
 
     def near(self, schema: pa.Schema) -> Pick:
-        """Return a function that maps a table to the values nearest to those of the first key (see
-        :data:`NEAR_SCHEMA`).
-        """
+        """Return a function that maps a table to the values nearest to the first key (see :data:`NEAR_SCHEMA`)."""
         return functools.partial(_near, self._plain(schema)[0], schema)
 
     def _plain(self, schema: pa.Schema) -> list[tuple[Any, ...]]:

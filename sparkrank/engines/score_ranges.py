@@ -136,8 +136,9 @@ class Totals:
 
 @dataclass(frozen=True)
 class RangePlace:
-    """The position of a range: the totals of the whole day, and of all ranges with higher scores (None if there are
-    none).
+    """The position of a range of scores. ``day`` has the totals of the whole day, ``above`` those of all higher ranges.
+
+    ``above`` is None for the highest range.
     """
 
     day: Extent

@@ -61,9 +61,7 @@ class RowSteps(NamedTuple):
 
 @dataclass(frozen=True)
 class Extent:
-    """The amounts of positives and negatives, and the numbers of rows and bins, of a day or of its bins above a
-    score.
-    """
+    """The amounts of positives and negatives, and the numbers of rows and bins, in a day or above a score."""
 
     pos: Amount
     neg: Amount

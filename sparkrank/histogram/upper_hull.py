@@ -76,9 +76,7 @@ class UpperHull:
 
 
 def _below(fp: Floats, tp: Floats) -> Flags:
-    """Return flags of the inner points that are certainly no corners: on the line between their neighbours, or below
-    it.
-    """
+    """Return flags of the inner points that are certainly no corners: on or below the line between their neighbours."""
     left, right = np.diff(fp), np.diff(tp)
     one, other = right[:-1] * left[1:], right[1:] * left[:-1]
     is_exact = all(np.array_equal(points, np.rint(points / EXACT_UNIT) * EXACT_UNIT) for points in (fp, tp))

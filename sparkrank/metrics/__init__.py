@@ -1,8 +1,8 @@
-"""Declarations of metrics, their grammar, and the plan that reduces requested metrics to what must be computed.
+"""Declarations of metrics, the grammar of their strings, and the plan, which says what must be computed for them.
 
-To declare metrics of your own (see :func:`register`), use the classes of metrics and of parameters in this package.
-The functions of a declaration receive the other classes as arguments: a ranking, sums over the hits of a ranking, or
-the totals of all rows.
+To declare metrics of your own (see :func:`register`), use the classes of metrics and of parameters in this package. The
+functions of a declaration receive the other classes as arguments: a ranking, sums over the hits of a ranking, or the
+totals of all rows.
 """
 
 from sparkrank.histogram.bins import BinRule

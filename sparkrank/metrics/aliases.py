@@ -117,15 +117,15 @@ def looked_up(name: str) -> str:
 
 
 def cut_off(name: str) -> tuple[str, str] | None:
-    """Split a ``name`` such as ``P_10`` into metric name and cut-off; return None if ``name`` contains no cut-off."""
+    """Return the metric name and the cut-off in a ``name`` such as ``P_10``, or None if it contains no cut-off."""
     match = _CUT.fullmatch(name)
     return None if match is None else (match["name"], match["k"])
 
 
 def translation(name: str, has_cutoff: bool) -> tuple[str, str] | None:
-    """Translate a metric ``name`` of another program; return None if the tables of this module lack ``name``.
+    """Return the metric of sparkrank for a metric ``name`` of another program, or None if no table here has ``name``.
 
-    The result is a pair of strings: the name of a metric of sparkrank, and the parameters of that metric. Raises
+    The result is a pair of strings: the name of a metric of sparkrank, and the parameters of that metric. Raise
     :class:`MetricError` if ``name`` is known as a metric that sparkrank lacks.
     """
     key = looked_up(name)

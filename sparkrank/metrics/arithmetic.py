@@ -97,7 +97,10 @@ _OPERATIONS: dict[str, tuple[str, Callable[..., float]]] = {
 
 @dataclass(frozen=True)
 class OneGroup:
-    """One model's ranking of one group, the rows with a score (``scored``), and the judgment rows of these rows."""
+    """One model's ranking of one group. ``scored`` has the rows with a score, ``scored_rows`` their judgment rows.
+
+    A judgment row is the index of a row in the group's judgments (all rows, listed or not).
+    """
 
     ranking: Ranking
     scored: ScoredRows
@@ -118,7 +121,9 @@ class Arithmetic:
 
     @classmethod
     def of(cls, tables: Iterable[TermTable], steps: Iterable[Step], notes: Iterable[str] = ()) -> Arithmetic:
-        """Compute the value of each step in order, from columns of ``tables``; ``given`` steps keep their value.
+        """Return a calculation with the value of each step, in order, from columns of ``tables``.
+
+        ``given`` steps keep their value.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""The class of metrics of attention: how much of it all lists together give to each value of a column."""
+"""The class of metrics of attention, which compare how much attention lists give to each value of a column."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class AttentionMetric(MetricKind):
     refused: tuple[tuple[str, str], ...] = (("weight", "in what all lists show no group has a weight of its own"),)
 
     def exposure_of(self, metric: Metric) -> Exposure:
-        """Return the settings of the attention to values from which ``metric`` is computed."""
+        """Return the settings of the counts from which ``metric`` is computed: the attention that each value gets."""
         return Exposure.of(metric)._replace(by=metric.word(BY))
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
@@ -73,7 +73,10 @@ class AttentionMetric(MetricKind):
         return ValueAmounts.of(merged.partials.items, subject.state(exposure), target)
 
     def amounts_of_parts(self, merged: Merged, subject: Subject, metric: Metric, parts: int) -> ValueAmounts | None:
-        """Return the amounts for each part of the groups, or None without parts. A target of items has no parts."""
+        """Return the amounts for each part (fixed subset) of the groups, or None without parts.
+
+        Amounts that are due by a table of items are the same without any part.
+        """
         whole, key = self.amounts(merged, subject, metric), subject.state(self.exposure_of(metric).by_part)
         return whole.of_parts(merged.partials.items, key, parts, varies=metric[AGAINST.name] == RELEVANT)
 
@@ -133,7 +136,10 @@ class AttentionMetric(MetricKind):
         return Arithmetic.of([TermTable(LIST, columns, row)], [total("attention", "attention")], [OF_ALL_LISTS])
 
     def _noise_floor(self, amounts: ValueAmounts, metric: Metric) -> float | None:
-        """Return the approximate distance by chance alone, if shown or relevant rows were drawn by the shares T."""
+        """Return the approximate distance by chance alone, if shown or relevant rows were drawn by the target's shares.
+
+        The result is None if there are no such rows, or no shares.
+        """
         attention, due = amounts.totals()
         rows, shares = due if metric[AGAINST.name] == RELEVANT else attention, np.sort(amounts.shares()[1])
         if not rows > 0 or np.isnan(shares).any():
@@ -144,7 +150,7 @@ class AttentionMetric(MetricKind):
         return float((variance[shares > 0] / shares[shares > 0]).sum() / (8 * math.log(2)))
 
     def _distances(self, shown: Floats, target: Floats, metric: Metric) -> Floats:
-        """Return the distance of the shares along the last axis; NaN where either side has nothing to share."""
+        """Return the distances between shown and target shares along the last axis; NaN without shares on one side."""
         if not shown.shape[-1]:
             return np.full(shown.shape[:-1], np.nan)
         terms = np.sort(common_shares(shown, target, metric.word(DISTANCE.name)), axis=-1)  # values have no order

@@ -54,7 +54,10 @@ def _of_probabilities(
 
 
 def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # noqa: ARG001
-    """Return the calibration error. Its noise floor is the error by chance if mean scores of bins are true rates."""
+    """Return the calibration error.
+
+    Its noise floor is the error by chance if the bins' mean scores are their true rates.
+    """
     weight = totals.positives + totals.negatives
     if not _has_probabilities(totals):
         return PooledValue(math.nan)
@@ -63,7 +66,10 @@ def _calibration_error(totals: PooledTotals, metric: Metric) -> PooledValue:  # 
 
 
 def _error_by_mass(totals: PooledTotals, metric: Metric) -> PooledValue:
-    """Return the calibration error of runs of similar weight, with a noise floor as in :func:`_calibration_error`."""
+    """Return the calibration error of runs of bins with similar weight.
+
+    The noise floor is as in :func:`_calibration_error`.
+    """
     if not _has_probabilities(totals):
         return PooledValue(math.nan)
     positives, weight, scores, *rows = np.reshape(totals.terms, (-1, int(metric.number("mass"))))

@@ -1,4 +1,4 @@
-"""The register that finds declarations by name or alias; :mod:`sparkrank.metrics.families` and users add to it."""
+"""The register that finds declarations by name or alias. :mod:`sparkrank.metrics.families` and users add to it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sparkrank.metrics import aliases as names
 
 
 class Named(Protocol):
-    """An object with a name and aliases; an alias that ends in ``@`` is valid only with a cut-off.
+    """An object with a name and aliases. An alias that ends in ``@`` is valid only with a cut-off.
 
     If ``called`` is given, users type it instead of ``name``.
     """
@@ -60,7 +60,7 @@ class Catalog(dict[str, D]):
     def meaning(self, name: str, has_cutoff: bool, text: str) -> tuple[D, str]:
         """Return the declaration called ``name``, and the parameters that ``name`` implies (as one string).
 
-        ``name`` is a name or an alias, in upper or lower case. Raises :class:`MetricError` if ``name`` is unknown; the
+        ``name`` is a name or an alias, in upper or lower case. Raise :class:`MetricError` if ``name`` is unknown; the
         message quotes ``text``, the string of the whole metric, and lists the nearest name and all known names.
         """
         key = names.looked_up(name)
@@ -84,7 +84,7 @@ class Catalog(dict[str, D]):
         raise MetricError(f'unknown metric "{name}" in "{text}"{did_you_mean(key, known)} (known: {itemize(typed)})')
 
     def find(self, name: str, has_cutoff: bool, text: str) -> D:
-        """Return the declaration called ``name``. Raises :class:`MetricError` in the same cases as :meth:`meaning`."""
+        """Return the declaration called ``name``. Raise :class:`MetricError` in the same cases as :meth:`meaning`."""
         return self.meaning(name, has_cutoff, text)[0]
 
     def is_known(self, name: str) -> bool:

@@ -35,8 +35,8 @@ class CheckedMetric(MetricKind):
 
     It has two states: the mean of the metric without ``checked_by``, and, under its own string, the mean difference
     between both labels. The difference is undefined for a group with a row that lacks the second label. A value that is
-    undefined by either label counts as ``undefined`` says, or else as 0, in both means. The fields are those of ``of``,
-    the metric of groups.
+    undefined by either label counts as ``undefined`` says, or else as 0, in both means. The metric of groups is ``of``;
+    all other fields are copies of the fields of ``of``.
     """
 
     parts: ClassVar[tuple[PlanPart, ...]] = ("checked",)

@@ -94,7 +94,7 @@ def _balanced(count: dict[str, float], _: Metric) -> tuple[float, float]:
 
 
 def _correlation(count: dict[str, float], _: Metric) -> tuple[float, float]:
-    """Return numerator and denominator of the correlation, from shares of all rows, whose products do not overflow."""
+    """Return numerator and denominator of the correlation, from shares of all rows. Their products do not overflow."""
     rows = sum(count.values())
     if not rows:
         return math.nan, 0.0

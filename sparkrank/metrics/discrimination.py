@@ -34,7 +34,10 @@ def rule_of(metric: Metric) -> BinRule:
 
 
 def rule_parameters(bits: int | None = None, digits: int | None = None) -> tuple[Parameter, ...]:
-    """Return the parameters that choose a bin rule; the arguments are the defaults of the parameters of these names."""
+    """Return the parameters that choose a bin rule.
+
+    The arguments are the defaults of the parameters ``bits`` and ``digits``.
+    """
     return (
         Count("bits", bits, "bins that agree in the first bits of the score's mantissa", least=1, most=MANTISSA_BITS),
         Count("digits", digits, "bins of scores rounded to this many decimals", least=0, most=MOST_DIGITS),
@@ -52,7 +55,10 @@ def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
 
 
 def of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
-    """Return the first term divided by the positives. The other two terms are its extremes and give the error bound."""
+    """Return the first term of ``totals`` divided by the positives.
+
+    The second and third terms are its upper and lower bounds, and give the error bound.
+    """
     exact, whole = bool(metric["exact"]), totals.positives
     if not whole:
         return PooledValue(math.nan, 0.0 if exact else math.nan)
@@ -62,7 +68,7 @@ def of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
 
 
 def _share(part: float, whole: float) -> float:
-    """Return ``part / whole``, limited to 1, because rounded sums of weights may make it exceed 1 in the last bit."""
+    """Return ``part / whole``, limited to 1. Rounded sums of weights could exceed 1 in the last bit."""
     return min(part / whole, 1.0)
 
 

@@ -53,7 +53,7 @@ def novelty(exposure: Ints, relevant: Ints, groups: int) -> float:
 
 
 def entropy(exposure: Ints, items: int | None) -> float:
-    """Return the entropy -Σ p log2 p of the shares p that items have of all exposure; NaN if all exposures are 0.
+    """Return the entropy -Σ p log2 p, where p are the items' shares of all exposure; NaN if all exposures are 0.
 
     With ``items``, the number of items of the catalogue, the entropy is divided by its maximum, log2(items). The result
     is then NaN for fewer than two items.
@@ -72,10 +72,10 @@ HALF = 32  # bits of half a product of counts: the halves are added up separatel
 
 
 def personalization(exposure: Ints, groups: int, k: int | None) -> float:
-    """Return the share of a list's rows that another list lacks, averaged over all pairs of lists; NaN without pairs.
+    """Return the mean share of a list's rows that another list lacks, over all pairs of lists; NaN without pairs.
 
-    The share is 1 - Σ c(c-1) / (places · (groups - 1)), where c is the number of lists that show an item, and there are
-    k places for each list. Without ``k``, the rows of all lists are the places. All sums are exact.
+    The share is 1 - Σ c(c-1) / (places · (groups - 1)). c is the number of lists that show an item, and there are k
+    places for each list. Without ``k``, the rows of all lists are the places. All sums are exact.
     """
     lists = exposure // UNIT
     pairs = lists * (lists - 1)

@@ -1,4 +1,4 @@
-"""Declarations of metrics of fairness: the shares of a list's attention that values such as providers get."""
+"""Declarations of metrics of fairness, which compare how much of a list's attention values such as providers get."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ DISTANCE = Choice(
 
 
 def common_shares(shown: Floats, target: Floats, distance: str) -> Floats:
-    """Return one term per value. The distance between the two distributions is 1 minus the sum of terms. NaN stays NaN.
+    """Return one term per value. 1 minus the sum of the terms is the distance between the two distributions.
 
-    Values that are not shown have the term 0, so they may be left out.
+    A share of NaN gives NaN. Values that are not shown have the term 0, so they may be left out.
     """
     if distance == "tv":
         return np.minimum(shown, target)
@@ -54,10 +54,10 @@ def _information(share: Floats, both: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ListShares:
-    """The shares in all lists, with one entry for each value that is shown to a group.
+    """The shares of values in lists, with one entry for each value that is shown to a group.
 
-    ``row`` is a judged row with the value, ``shown`` the value's share of the list's attention, and ``target`` its
-    share of the target. ``has_both`` flags the groups that have both attention and a target.
+    ``group`` is the group, ``row`` a judged row with the value, ``shown`` the value's share of the list's attention,
+    and ``target`` its share of the target. ``has_both`` flags the groups that have both attention and a target.
     """
 
     group: Codes
@@ -103,7 +103,7 @@ def _relevant_pairs(ranking: Ranking, metric: Metric, column: ValueColumn, value
 
 
 def awrf(ranking: Ranking, metric: Metric) -> Floats:
-    """Return 1 minus the distance of each list's shares from the target; NaN if list or target has no value."""
+    """Return 1 minus the distance of each list's shares from the target; NaN if the list or the target has no value."""
     shares = ListShares.of(ranking, metric)
     terms = common_shares(shares.shown, shares.target, metric.word(DISTANCE.name))
     order = np.lexsort((terms, shares.group))  # values have no order: equal terms add up to equal sums

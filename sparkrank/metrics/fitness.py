@@ -1,4 +1,4 @@
-"""The metric fitness: how near the rows of a list are to their positions in a reference order.
+"""The metric fitness, which says how near the rows of a list are to their positions in a reference order.
 
 Under ``ties=expected``, fitness is the mean over all orders of the tied rows. Take a tie block of n rows at the
 positions c + 1 to c + n. If the reference does not tie a row with another row of the block, the row is equally likely
@@ -82,11 +82,11 @@ def digamma_difference(x: Floats, count: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class RowPositions:
-    """The positions of the rows that are in both orders, sorted by group and then by reference.
+    """The positions of the rows that are in both orders (score and reference), sorted by group and then by reference.
 
     ``row`` is the judgment row, ``p`` the position by score, and ``q`` the position by reference. The tie block of a
     row starts after position ``above`` and has ``tied`` rows (1 if the score is unique). ``alike`` is the number of
-    these rows that the reference ties with the row, the row included. ``turn`` numbers them by q, from 1.
+    these rows that the reference ties with the row, including the row itself. ``turn`` numbers them by q, from 1.
     """
 
     row: Ints
@@ -100,7 +100,10 @@ class RowPositions:
 
 
 def most_alike(ranking: Ranking, reference: str) -> int:
-    """Return the size n of the longest tie block in which the reference ties r > 1 rows, which costs r·n steps."""
+    """Return the size n of the longest tie block in which the reference ties r > 1 rows.
+
+    Such a block costs r·n steps.
+    """
     rows = positions(ranking, reference)
     return int(rows.tied[rows.alike > 1].max(initial=0)) if ranking.ties == "expected" else 0
 

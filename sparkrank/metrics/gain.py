@@ -29,7 +29,10 @@ from sparkrank.ranking.ranking import Ranking
 
 @cached
 def gains_of(ranking: Ranking, gain: Gain) -> Credit:
-    """Return the gain at the position of each hit: the row's gain, or its tie block's mean under ``ties=expected``."""
+    """Return the gain at the position of each hit.
+
+    Under ``ties=expected``, it is the mean gain of the row's tie block.
+    """
     hits, blocks = hits_of(ranking, None), ranking.blocks
     amounts = ranking.judgments.gain_of(gain, ranking.row[hits.row])
     if not len(blocks.row):
@@ -200,7 +203,7 @@ def gain_of(ranking: Ranking, metric: Metric) -> Gain:
 
 
 def checked_gain(ranking: Ranking, metric: Metric, gain: Gain) -> Gain:
-    """Return ``gain``. Raises :class:`InputError` if a label is too large for ``metric`` to add up such gains."""
+    """Return ``gain``. Raise :class:`InputError` if a label is too large for ``metric`` to add up such gains."""
     labels = ranking.judgments.labels
     highest = float(labels.max(initial=0)) if gain.kind in ("linear", "exp2") else 0.0
     if gain.kind == "exp2" and highest > MOST_EXPONENT:
@@ -221,7 +224,10 @@ def _discount(metric: Metric) -> Discount:
 
 
 def why_no_discounts(metric: Metric) -> str | None:
-    """Return why the listed discounts of ``metric`` are refused (0 first, one below 0, or one that grows), or None."""
+    """Return why the listed discounts of ``metric`` are refused, or None.
+
+    Refused are a first discount of 0, a discount below 0, and discounts that grow.
+    """
     discounts = () if metric.name == "cg" else _discount(metric).listed
     if not discounts:
         return None
@@ -246,7 +252,7 @@ def _check(metric: Metric) -> str | None:
 
 
 def _why_no_highest(metric: Metric) -> str | None:
-    """Return why ``metric`` needs a highest grade, or may not have the one given, or None."""
+    """Return why ``metric`` needs a highest grade, or may not have the given one. None if neither is so."""
     gain, grade, is_best = metric["gain"], metric["max_grade"], metric[UNJUDGED.name] == "best"
     needs_grade = is_best and gain in ("linear", "exp2")
     if needs_grade and grade is None:
@@ -294,7 +300,7 @@ def ideal_of(metric: Metric) -> str | tuple[float, ...]:
 
 
 def _beats_its_ideal(metric: Metric) -> bool:
-    """Return whether the gains of the ideal list are fixed, so that the gains of labels may exceed them."""
+    """Return whether the gains of the ideal list are fixed. The gains of labels may then exceed them."""
     return isinstance(metric["ideal"], tuple) or (metric["ideal"] == "k_relevant" and metric["gain"] != "binary")
 
 

@@ -43,7 +43,7 @@ def cutoff_of(digits: str | None, text: str) -> int | None:
 
 
 def settings_of(inside: str) -> list[tuple[str, str | None]]:
-    """Split the text of parameters into their names and values; the value is None where there is no equals sign."""
+    """Return the names and values in a text of parameters. A value is None if there is no equals sign."""
     parts = (part.partition("=") for part in _COMMA.split(inside) if part.strip())
     return [(name.strip().lower(), value.strip().strip("'\"") if equals else None) for name, equals, value in parts]
 
@@ -51,7 +51,7 @@ def settings_of(inside: str) -> list[tuple[str, str | None]]:
 def texts_of(text: str) -> list[str]:
     """Return the strings of the metrics that ``text`` stands for: ``ndcg@{1,5}`` stands for ndcg@1 and ndcg@5.
 
-    Raises :class:`MetricError` if a cut-off of the list is missing or given twice.
+    Raise :class:`MetricError` if a cut-off of the list is missing or given twice.
     """
     lists = _SEVERAL.findall(text)
     if not lists:

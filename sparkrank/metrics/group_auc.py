@@ -19,7 +19,7 @@ from sparkrank.ranking.ranking import Ranking
 
 @cached
 def class_counts(hits: HitSums) -> tuple[Floats, Floats]:
-    """Return the numbers of relevant and of non-relevant rows in each list; rows without a score are not counted."""
+    """Return the numbers of relevant and of non-relevant rows in each list. Rows without a score are not counted."""
     positives = hits.retrieved_relevant().astype(np.float64)
     return positives, hits.length - positives
 

@@ -41,14 +41,17 @@ class Errors(NamedTuple):
     refused: Flags
 
     def sums(self, ranking: Ranking) -> tuple[Floats, Floats]:
-        """Return the sum of the errors of each group, NaN where a row is refused, and the number of rows counted."""
+        """Return two arrays: the sum of errors of each group, and its number of counted rows.
+
+        The sum is NaN for a group with a ``refused`` row.
+        """
         groups = Segments(ranking.groups, ranking.of_listed(ranking.judgments.codes))
         errors = rounded(exact_sums(self.error, groups))
         errors[groups.count_flagged(self.refused) > 0] = math.nan
         return errors, groups.count_flagged(self.counted).astype(np.float64)
 
     def of_ranked(self, ranking: Ranking) -> tuple[Floats, Flags]:
-        """Return the error of each ranked row, NaN for rows that are not counted, and flags of the rows refused."""
+        """Return the error of each ranked row (NaN if it is not counted), and flags of the refused rows."""
         error = np.where(self.counted, self.error, math.nan)
         return ranking.of_judged(error)[ranking.row], ranking.of_judged(self.refused)[ranking.row]
 

@@ -40,7 +40,7 @@ NOT_EXPLAINED = "the metric declares no arithmetic: its value is that of a funct
 
 
 class ListSums(Protocol):
-    """An object that holds one sum for each distinct list of a ranking, or for each group if ``distinct`` is None."""
+    """Sums over the distinct lists of a ranking. If ``distinct`` is None, there is one sum for each group instead."""
 
     @property
     def distinct(self) -> DistinctLists | None: ...

@@ -112,7 +112,7 @@ class HistogramMetric(PooledMetric):
             yield Needed(PARTS_KIND, of_part, str(metric), of_parts(f"{of_part}; {plan.settings}", plan))
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        """Return the value of ``metric`` from the merged bins, or from terms of the bins that were computed before."""
+        """Return the row of ``metric`` for ``subject``, from merged bins or from terms that were computed before."""
         merged.measure_bins(subject, [(metric, self)])
         measured = merged.measured_of(subject, metric)
         assert measured is not None  # noqa: S101 - measure_bins computed it, unless it was there
@@ -139,7 +139,9 @@ class HistogramMetric(PooledMetric):
         return [TermTable("score bins", {name: column[::-1] for name, column in columns.items()})]
 
     def _carried_by_parts(self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum) -> Floats | None:
-        """Return the total of ``carrier`` in each part, from the bins of the part if these count its class."""
+        """Return the total of ``carrier`` in each part of the groups, from bins of the part if these count its
+        class.
+        """
         bins = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
         if bins is None or carrier.name not in (POSITIVES, NEGATIVES) or carrier.rel != self.rule_of(metric).rel:
             return super()._carried_by_parts(merged, subject, metric, carrier)
@@ -163,7 +165,7 @@ class HistogramMetric(PooledMetric):
         return self._value_of(totals, metric)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
-        """Return the values over all parts and without each part, all from coarse bins so that they are comparable."""
+        """Return the values over all parts and without each part. All are from coarse bins, so they are comparable."""
         if self.interval == "none":
             return None
         sizes, sums = merged.sizes_of_parts(subject, metric.judging), self._parts_of_sums(merged, subject, metric)

@@ -1,4 +1,4 @@
-"""The merged states of a day or a window, from which metric values are computed with numpy and pyarrow only.
+"""The merged states of a day or a window, and the computation of metric values from them with numpy and pyarrow only.
 
 A metric of score bins is computed in two steps. The first computes the terms of the bins, which may come from separate
 ranges of scores (:mod:`sparkrank.histogram.threshold_sweep`); the second computes the value from the totals of the
@@ -57,7 +57,10 @@ class MeasuredTerms:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """One row of the table ``metrics``: a metric for one (model, slice, slice value); ``blocks`` counts score bins."""
+    """One row of the table ``metrics``: a metric for one subject (model, slice, slice value).
+
+    ``blocks`` is the number of score bins, or 0.
+    """
 
     value: float
     n_undefined: int
@@ -124,7 +127,10 @@ class Merged:
         return self.partials.means.results()
 
     def measure_bins(self, subject: Subject, asked: Sequence[tuple[Metric, SweptKind]]) -> None:
-        """Compute and keep the terms of the metrics in ``asked`` for ``subject``; metrics of one rule share a sweep."""
+        """Compute and keep the terms of the metrics in ``asked`` for ``subject``.
+
+        Metrics with the same bin rule share a sweep.
+        """
         by_rule: dict[BinRule, list[tuple[Metric, SweptKind]]] = {}
         for metric, declaration in asked:
             if self.measured_of(subject, metric) is None:
@@ -145,7 +151,7 @@ class Merged:
 
     @cached
     def without_parts(self, subject: Subject, metric: Metric) -> WithoutParts | None:
-        """Return the values of ``metric`` without each part in turn, for one subject: a (model, slice, slice value)."""
+        """Return the values of ``metric`` for ``subject`` without each single part of the groups, or None."""
         return None if self._lacks_label(metric) else kind_of(metric).without_parts(self, subject, metric)
 
     @cached
@@ -176,14 +182,14 @@ class Merged:
         return kind_of(metric).rows(self, subjects, metric)
 
     def _lacks_label(self, metric: Metric) -> bool:
-        """Return whether no row has the label that ``metric`` names, so that the metric is undefined."""
+        """Return whether no row has the label that ``metric`` names. The metric is then undefined."""
         counts = self.partials.counts
         named = [counts.get((checks.with_label(name), ""), 1) for name in metric.judging.weights]
         return bool(named) and not any(named)
 
 
 class SubjectStates(NamedTuple):
-    """The states of a day or a window, and the (model, slice, slice value) to compare."""
+    """The merged states of a day or a window, and the ``subject`` (model, slice, slice value) to read from them."""
 
     merged: Merged
     subject: Subject
@@ -191,10 +197,13 @@ class SubjectStates(NamedTuple):
 
 @dataclass(frozen=True)
 class MetricKind(Declaration):
-    """A declaration that also computes values from states: the base class of the four classes of metrics."""
+    """A declaration that also computes values from states. This is the base class of all kinds of metrics."""
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
-        """Yield the states from which ``metric`` is computed; a merge requires these states of each stored day."""
+        """Yield the states from which ``metric`` is computed.
+
+        A merge of days requires these states of each stored day.
+        """
         raise NotImplementedError
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
@@ -213,7 +222,10 @@ class MetricKind(Declaration):
         return np.array(numbers, np.float64)
 
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
-        """Return the calculation of the value of one ``group``; for a value over all rows, only what the group adds."""
+        """Return the calculation of the value of one ``group``.
+
+        For a value over all rows, it shows only what the group adds.
+        """
         raise NotImplementedError
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:  # noqa: ARG002
@@ -223,14 +235,17 @@ class MetricKind(Declaration):
     def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:  # noqa: ARG002
         """Return the values of ``metric`` on halves of the parts, and the number of parts that contain groups.
 
-        For one element of ``sides``, the values have shape (1, 2, ways), for several ways to divide the parts. For two,
-        the shape is (3, 2, ways): first the values after two models exchange halves
-        (:mod:`sparkrank.numeric.signed_parts`), then the values of each model. Return None if these are not available.
+        There are several ways to divide the parts into halves. For one element of ``sides``, the values have shape (1,
+        2, ways). For two, the shape is (3, 2, ways): first the values after two models exchange halves
+        (:mod:`sparkrank.numeric.signed_parts`), then the values of each model. None if these are not available.
         """
         return None
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:  # noqa: ARG002
-        """Return the effective number of groups, or None; with ``clustered``, a group may occur on several days."""
+        """Return the effective number of groups, or None if unknown.
+
+        If ``clustered``, a group may occur on several days.
+        """
         return None
 
 
@@ -261,7 +276,7 @@ def effective_number(of_parts: Floats) -> float | None:
 
 
 def steps_of(bins: ScoreHistogram, score_sums: bool = False) -> BinSteps:
-    """Return ``bins`` as steps of a sweep, from the highest score down; ``score_sums`` includes the sums of scores."""
+    """Return ``bins`` as steps of a sweep, from the highest score down, with sums of scores if ``score_sums``."""
     sums = bins.score_sum[::-1] if score_sums else None
     return BinSteps(bins.pos[::-1], bins.neg[::-1], bins.rows[::-1], sums)
 
@@ -271,7 +286,7 @@ def measure(bins: ScoreHistogram, metric: Metric, declaration: SweptKind) -> Mea
 
 
 def measure_each(bins: ScoreHistogram, asked: Sequence[tuple[Metric, SweptKind]]) -> list[MeasuredTerms]:
-    """Return the terms of each metric over all ``bins``; metrics that need the order of scores share one sweep."""
+    """Return the terms of each metric over all ``bins``. Metrics that need the order of scores share one sweep."""
     in_order = [pair for pair in asked if not pair[1].by_rate]
     extent = bins.extent(counts_bins=not in_order)
     swept, through = sweep_each(bins, in_order, extent)
@@ -326,7 +341,7 @@ def _measure_by_rate(bins: ScoreHistogram, metric: Metric, declaration: SweptKin
 
 
 def measure_rates(rates: Rates, metric: Metric, declaration: SweptKind, bins: int) -> MeasuredTerms:
-    """Return the terms of ``metric`` in a sweep in descending order of ``rates``; ``bins`` is the number of bins."""
+    """Return the terms of ``metric`` from a sweep over ``rates``, highest first. ``bins`` is the number of bins."""
     all_ = Extent.of(rates.steps)
     extent = Extent(all_.pos, all_.neg, all_.rows, bins)
     return MeasuredTerms(declaration.terms_of(Sweep(rates.steps, extent), metric), extent)

@@ -69,9 +69,9 @@ Scale: TypeAlias = Literal["t", "wilson", "logit", "log", "none"]
 
 @dataclass(frozen=True)
 class NeedsOrder:
-    """The reason (``because``) why the metrics that ``holds`` selects have no mean over the orders of tied rows.
+    """The reason (``because``) why some metrics have no mean over the orders of tied rows.
 
-    ``form`` describes these metrics to users; it is empty if all metrics are selected.
+    ``holds`` selects these metrics, and ``form`` describes them to users; it is empty if all metrics are selected.
     """
 
     because: str
@@ -81,7 +81,7 @@ class NeedsOrder:
 
 @dataclass(frozen=True)
 class Unbounded:
-    """The metrics of a declaration without a highest value: ``holds`` selects them, ``form`` describes them to users.
+    """The metrics of a declaration without a highest value. ``holds`` selects them, ``form`` describes them to users.
 
     If ``has_ideal`` is true of a metric, a value above the declaration's ``highest`` means that the list is better than
     its ideal list.
@@ -173,18 +173,18 @@ class Declaration:
         return lowest, math.inf if is_unbounded else self.highest
 
     def scale_of(self, metric: Metric) -> Scale:
-        """Return the scale of the interval of ``metric``; it is ``t`` if the declared scale does not fit the range."""
+        """Return the scale of the interval of ``metric``. It is ``t`` if the declared scale does not fit the range."""
         if metric.geometric and self.interval != "none":
             return "log"
         is_share = self.interval not in ("wilson", "logit") or self.range_of(metric) == (0.0, 1.0)
         return self.interval if is_share else "t"
 
     def values_of_groups(self, metric: Metric) -> Metric:
-        """Return the metric from whose per-group values ``metric`` is computed: usually ``metric`` itself."""
+        """Return the metric whose per-group values are averaged to ``metric``. This is usually ``metric`` itself."""
         return metric
 
     def checked(self) -> Declaration:
-        """Return the declaration of the metrics that a second label checks, for a kind that has ``checked_by``."""
+        """Return the declaration of the metrics that a second label checks. Only kinds with ``checked_by`` have one."""
         raise NotImplementedError
 
     def unexpected(self, metric: Metric) -> str | None:
@@ -195,7 +195,7 @@ class Declaration:
     def parameter(self, name: str, text: str) -> Parameter:
         """Return the parameter called ``name``, which may be an alias.
 
-        Raises :class:`MetricError` if ``name`` is unknown; the message quotes ``text``, the string of the metric, and
+        Raise :class:`MetricError` if ``name`` is unknown; the message quotes ``text``, the string of the metric, and
         lists the nearest parameter and all allowed ones.
         """
         for parameter in self.all_parameters:
@@ -379,7 +379,7 @@ class Metric:
 
     @cached_property
     def judging(self) -> Judging:
-        """The label that the metric reads, and the label among whose relevant rows."""
+        """The label that the metric reads, and the rows in which it reads the label."""
         given = dict(self.settings) if self.declaration.reads_labels else {}
         label, among = (None if (name := given.get(own.name)) is None else str(name) for own in OF_LABELS)
         gain = str(given.get("gain"))
@@ -422,7 +422,7 @@ class Metric:
         return self._columns_of(self.declaration.parameter(parameter, self.name))
 
     def _share_of(self, parameter: Parameter) -> str | None:
-        """Return the table in which the shares of the values of the column ``parameter`` are computed."""
+        """Return the table by which the shares of the values of the column ``parameter`` are computed, or None."""
         if not isinstance(parameter, Column) or parameter.shares is None:
             return None
         table = self.word(parameter.shares)
@@ -475,7 +475,7 @@ class Metric:
     def at_percentile(self, percentile: float) -> Metric:
         """Return the metric that is the given percentile (0 to 100) of the per-group values of this metric.
 
-        Raises :class:`MetricError` if this metric has no percentiles.
+        Raise :class:`MetricError` if this metric has no percentiles.
         """
         if self.percentile is not None or not self.declaration.is_averaged:
             raise MetricError(f"{shorten(self)} has no percentiles: only the values of a metric of groups have any")
@@ -494,7 +494,7 @@ class Metric:
     def as_geometric(self) -> Metric:
         """Return the metric that is the geometric mean of the per-group values of this metric.
 
-        Raises :class:`MetricError` if this metric has no values of groups, or may have values below 0.
+        Raise :class:`MetricError` if this metric has no values of groups, or may have values below 0.
         """
         if self.percentile is not None or not self.declaration.is_averaged:
             raise MetricError(f"{shorten(self)} has no geometric mean: only the values of a metric of groups have one")
@@ -546,7 +546,7 @@ class Metric:
 
     @property
     def declaration(self) -> Declaration:
-        """The declaration of the metric. Raises :class:`MetricError` if the catalog has no metric of this name."""
+        """The declaration of the metric. :class:`MetricError` is raised if the catalog has no metric of this name."""
         return self._declared if self.checked_by is None else self._checked
 
     @property
@@ -571,7 +571,7 @@ class Metric:
         return str(self[parameter])
 
     def number(self, parameter: str) -> float:
-        """Return the value of ``parameter``. Raises ``TypeError`` if this value is not a number."""
+        """Return the value of ``parameter``. Raise ``TypeError`` if this value is not a number."""
         value = self[parameter]
         if not isinstance(value, (int, float)):
             raise TypeError(f"{parameter} of {self} is no number")
@@ -642,7 +642,7 @@ def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tup
 
     A string with a list of cut-offs, such as ``ndcg@{1,5,10}``, stands for several metrics.
 
-    A :class:`Metric` is not affected by ``preset``. Raises :class:`MetricError` for an invalid metric, with its index.
+    A :class:`Metric` is not affected by ``preset``. Raise :class:`MetricError` for an invalid metric, with its index.
     """
     given: object = metrics
     if isinstance(given, str) or not isinstance(given, Iterable):

@@ -28,22 +28,25 @@ GROUPS = "groups"  # the name of the sum that counts the groups evaluated
 
 
 def judged(total: RowSum, judging: Judging) -> RowSum:
-    """Return ``total`` for the label and the rows that metrics with ``judging`` read."""
+    """Return ``total`` for the label choice ``judging`` of metrics (the label and the rows that they read)."""
     return replace(total, judging=str(judging)) if judging != FIRST else total
 
 
 def groups_of(judging: Judging) -> str:
-    """Return the name of the sum that counts the groups evaluated by metrics with ``judging``."""
+    """Return the name of the sum that holds the number of evaluated groups for the label choice ``judging``."""
     return f"{GROUPS}({judging})" if judging != FIRST else GROUPS
 
 
 def counts_ranks(metric: Metric) -> bool:
-    """Return whether ``metric`` has ranks among sampled items as values. Other metrics read their distribution."""
+    """Return whether the per-group values of ``metric`` are ranks among sampled items.
+
+    Other metrics read the distribution of these ranks.
+    """
     return metric.declaration.defaults.get("sampled", 0) is None and metric["sampled"] is not None
 
 
 def rule_of_values(metric: Metric) -> BinRule:
-    """Return the rule for the bins of the values of groups in each part."""
+    """Return the bin rule for the per-group values of ``metric`` by part of the groups."""
     return RANKS if counts_ranks(metric) else VALUES
 
 
@@ -104,10 +107,11 @@ class StatePlan(Protocol):
 
 
 class WeightStates(NamedTuple):
-    """The names of sums over rows that are weighed by propensity: the ``rows``, and those whose weight is ``clipped``.
+    """The names of sums over rows that are weighed by propensity.
 
-    ``weights`` is the sum of the weights, and ``squares`` the sum of their squares. ``unclipped`` names the same two
-    sums for unclipped weights, if their mean is known to be 1.
+    ``rows`` names the number of rows, ``weights`` the sum of their weights, ``squares`` the sum of the squared weights,
+    and ``clipped`` the number of rows whose weight is clipped. ``unclipped`` has the names of the sums of weights and
+    of squares for unclipped weights, if their mean is known to be 1; otherwise None.
     """
 
     rows: str
@@ -126,7 +130,7 @@ def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
 
 
 def of_parts(definition: str, plan: StatePlan) -> str:
-    """Return the definition of a per-part state: ``definition``, followed by how groups are assigned to parts."""
+    """Return the definition of a state by part: ``definition``, followed by the rule that assigns groups to parts."""
     hashed = "group" if plan.cluster is None else f"cluster {plan.cluster}"
     return f"{definition}; {PARTS} parts by hash {HASH_VERSION} of the {hashed}"
 

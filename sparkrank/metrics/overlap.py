@@ -1,4 +1,4 @@
-"""Declarations of metrics that compare a list with another list of its group: rows of both, and rows of one only."""
+"""Declarations of metrics that compare a list with another list of its group, by their common rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The classes of parameters that a metric may declare; they read values from strings and write values as strings.
+"""The classes of parameters that a metric may declare. They read values from strings and write values as strings.
 
 The module also has the parameters ``ties`` and ``weight``, which metrics have in addition to those that they declare.
 """
@@ -44,7 +44,7 @@ class Parameter(ABC):
 
     @abstractmethod
     def read(self, text: str) -> Value:
-        """Return the value that ``text`` stands for. Raises ``ValueError`` if ``text`` is not allowed."""
+        """Return the value that ``text`` stands for. Raise ``ValueError`` if ``text`` is not allowed."""
 
     def write(self, value: Value) -> str:
         return format_number(value) if isinstance(value, (int, float)) else str(value)
@@ -52,7 +52,7 @@ class Parameter(ABC):
 
 @dataclass(frozen=True)
 class Choice(Parameter):
-    """A parameter whose value is one of the words in ``choices``; ``synonyms`` pairs other words with these choices.
+    """A parameter whose value is one of the words in ``choices``. ``synonyms`` pairs other words with these choices.
 
     If ``grades`` is true, a list of numbers such as ``[3,2,1]`` is allowed too; ``noun`` is the name of each number.
     ``roles`` pairs a word with the role of a column that the metric then reads.
@@ -228,7 +228,7 @@ class Flag(Parameter):
 def label_weights(text: str) -> dict[str, float] | None:
     """Return the weights in a text such as ``{click:1,pay:5}``; None for a text without braces.
 
-    Raises ``ValueError`` if the braces contain anything but names of labels with positive weights.
+    Raise ``ValueError`` if the braces contain anything but names of labels with positive weights.
     """
     if not text.startswith("{"):
         return None
@@ -248,7 +248,7 @@ def _weights_text(weights: dict[str, float]) -> str:
 
 
 def _numbers(text: str) -> tuple[float, ...]:
-    """Return the finite numbers of a list in brackets, such as ``[3,2,1]``. Raises ``ValueError`` for another text."""
+    """Return the finite numbers of a list in brackets, such as ``[3,2,1]``. Raise ``ValueError`` for another text."""
     numbers = tuple(float(number) for number in text.removeprefix("[").removesuffix("]").split(","))
     if not text.endswith("]") or not all(map(math.isfinite, numbers)):
         raise ValueError(text)
@@ -260,12 +260,12 @@ def _list_text(numbers: tuple[float, ...]) -> str:
 
 
 def discount_of(value: Value) -> Discount:
-    """Return the discount that the ``value`` of a parameter stands for: a word, or a number for each first position."""
+    """Return the discount for the ``value`` of a parameter: a word, or a number for each of the first positions."""
     return Discount("listed", value) if isinstance(value, tuple) else Discount(str(value))
 
 
 def format_number(value: float) -> str:
-    """Return the shortest string that reads back as ``value``; a whole number below 1e15 has no decimal point."""
+    """Return the shortest string that reads back as ``value``. A whole number below 1e15 has no decimal point."""
     number = float(value)
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 

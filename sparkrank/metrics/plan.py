@@ -128,7 +128,7 @@ class Plan:
     tiers : Tiers
         The rule that puts the items of that table into tiers.
     times : tuple of str
-        The other sides (truth, interactions, catalog) whose times are compared with those of the lists. If empty, no
+        The tables (truth, interactions, catalog) whose times are compared with those of the lists. If empty, no
         times are read.
     popularity_days : int
         The number of stored days whose counts take the place of the interactions, or 0.
@@ -192,7 +192,7 @@ class Plan:
 
     @cached_property
     def judgings(self) -> tuple[Judging, ...]:
-        """The labels and rows that metrics read, each pair once. The first label in all rows always comes first."""
+        """The label choices (label and rows) of metrics, each once. The first label in all rows always comes first."""
         return tuple(dict.fromkeys((FIRST, *(metric.judging for metric in self.metrics))))
 
     @cached_property
@@ -209,7 +209,7 @@ class Plan:
 
     @cached_property
     def by_judging(self) -> dict[Judging, Plan]:
-        """The plans of the metrics of each of :attr:`judgings`."""
+        """The plan of the metrics of each label choice in :attr:`judgings`."""
         if self.judging is not None or len(self.judgings) == 1:
             return {self.judgings[0] if self.judging is None else self.judging: self}
         return {judging: replace(self, judging=judging) for judging in self.judgings}
@@ -224,7 +224,7 @@ class Plan:
 
     @cached_property
     def by_model(self) -> Mapping[str, Plan]:
-        """The plans of the metrics of each model."""
+        """The plan of the metrics of each model, by model."""
         return {model: replace(self, model=model) if self.absent else self for model in self.models}
 
     @property
@@ -244,7 +244,9 @@ class Plan:
 
     @cached_property
     def parted_metrics(self) -> tuple[Metric, ...]:
-        """The metrics of groups with a mean for each part: :attr:`coarse_metrics`, followed by :attr:`fine_metrics`."""
+        """The metrics of groups with a mean by part of the groups: :attr:`coarse_metrics`, then
+        :attr:`fine_metrics`.
+        """
         return (*self.coarse_metrics, *self.fine_metrics)
 
     @cached_property
@@ -256,7 +258,7 @@ class Plan:
 
     @cached_property
     def fine_metrics(self) -> tuple[Metric, ...]:
-        """The averaged metrics outside :attr:`coarse_metrics`: geometric, with weights, or of too wide a range."""
+        """The averaged metrics outside :attr:`coarse_metrics`: geometric, with weights, or with too wide a range."""
         return tuple(metric for metric in self._means if metric not in set(self.coarse_metrics))
 
     @cached_property
@@ -267,14 +269,17 @@ class Plan:
 
     @cached_property
     def _means(self) -> tuple[Metric, ...]:
-        """The metrics of groups whose mean is requested; metrics with only a percentile requested are left out."""
+        """The metrics of groups whose mean is requested.
+
+        Metrics of which only a percentile is requested are left out.
+        """
         averaged = {metric for metric in self.metrics if metric.is_of_means}
         averaged |= {metric.of_groups for metric in self.checked_metrics}
         return tuple(metric for metric, _ in self.averaged_metrics if metric in averaged)
 
     @cached_property
     def parted_rules(self) -> Mapping[BinRule, bool]:
-        """A map from each coarse rule for the bins of parts to whether these bins need the sums of their scores."""
+        """The coarse bin rules of the bins by part, each with whether its bins need the sums of their scores."""
         parted = [pair for pair in self.histogram_metrics if pair[1].interval != "none"]
         return _summed((coarse(declared.rule_of(metric)), declared.score_sums) for metric, declared in parted)
 
@@ -293,7 +298,7 @@ class Plan:
 
     @cached_property
     def model_compared_with(self) -> dict[str, str]:
-        """A map from the string of each metric that compares with a model to the name of that model."""
+        """The name of the model with which a metric compares, by the metric's string."""
         return {str(m): reference for reference, m in self.asked_references if reference in self.models}
 
     @cached_property
@@ -363,7 +368,7 @@ class Plan:
 
     @cached_property
     def gain_columns(self) -> Mapping[ValueColumn, bool]:
-        """A map from each column that is a gain to whether some metric adds up squares of its values."""
+        """The columns that are gains, each with whether some metric adds up squares of its values."""
         named = [(own, math.isinf(declared.highest)) for own, declared in self.group_metrics if own.gain_columns]
         summed = {column for metric, adds_up in named if adds_up for column in metric.gain_columns}
         return {column: column in summed for metric, _ in named for column in metric.gain_columns}
@@ -440,7 +445,7 @@ class Plan:
         return self._written(self.definitions)
 
     def _written(self, definitions: Definitions) -> str:
-        """Return ``definitions`` as a string; for a join, the string includes ``duplicates`` even at its default."""
+        """Return ``definitions`` as a string. For a join, the string includes ``duplicates`` even at its default."""
         written = definitions.written("duplicates") if self.joins else str(definitions)
         if self.exclude is None:
             return written
@@ -462,12 +467,12 @@ class Plan:
 
     @cached_property
     def value_exposures(self) -> tuple[Exposure, ...]:
-        """The settings of the attention to values that metrics of attention need, each once."""
+        """The settings of the counts of values that metrics of attention need, each once."""
         return tuple(dict.fromkeys(declared.exposure_of(metric) for metric, declared in self.attention_metrics))
 
     @cached_property
     def item_targets(self) -> tuple[tuple[Exposure, str], ...]:
-        """The settings of attention to values, each with the table whose items or rows are its target."""
+        """The settings of counts of values, each with the table whose items or rows say what values are due."""
         targets = ((declared.exposure_of(own), own.word(AGAINST.name)) for own, declared in self.attention_metrics)
         return tuple(dict.fromkeys(target for target in targets if target[1] != RELEVANT))
 
@@ -482,7 +487,7 @@ class Plan:
 
     @cached_property
     def full_lengths(self) -> tuple[int, ...]:
-        """The cut-offs of metrics that are about lists with a row at each position up to the cut-off, each once."""
+        """The cut-offs up to which lists should have a row at each position, because metrics count lists; each once."""
         cut = (metric.k for metric, declared in self.catalogue_metrics if declared.counts_lists)
         return tuple(dict.fromkeys(k for k in cut if k is not None))
 
@@ -492,7 +497,7 @@ class Plan:
 
     @cached_property
     def bin_rules(self) -> Mapping[BinRule, bool]:
-        """A map from each bin rule that some metric uses to whether the bins need the sums of their scores."""
+        """The bin rules of metrics, each with whether its bins need the sums of their scores."""
         return _summed(
             (declared.rule_of(metric), self.score_sums or declared.score_sums)
             for metric, declared in self.histogram_metrics
@@ -505,7 +510,7 @@ class Plan:
 
     @cached_property
     def row_sums(self) -> tuple[RowSum, ...]:
-        """The number and weight of rows, which slices need, and the sums over rows that metrics read, each once."""
+        """The sums over rows that metrics read, with the number and weight of rows, which slices need; each once."""
         every = (*self.catalogue_metrics, *self.attention_metrics, *self.pooled_metrics)
         judgings = dict.fromkeys(metric.judging for metric, _ in every)
         sums = [judged(total, judging) for judging in judgings for total in ROWS_AND_WEIGHT]
@@ -526,7 +531,10 @@ class Plan:
 
     @cached_property
     def gains_rules(self) -> tuple[BinRule, ...]:
-        """The rules of the score bins that are cut into twentieths, if twentieths are requested."""
+        """The bin rules of auc, capture and lift, if ``gains`` is set; empty otherwise.
+
+        The table ``gains`` cuts their bins into twentieths of the rows.
+        """
         of_bins = self.histogram_metrics if self.gains else ()
         return tuple(dict.fromkeys(own.rule_of(metric) for metric, own in of_bins if metric.name in OF_GAINS))
 
@@ -596,7 +604,7 @@ class Plan:
 
     @cached_property
     def item_columns(self) -> Mapping[str, str]:
-        """A map from each column of items (not of rows) to its reader, as messages name the reader."""
+        """The columns of items (not of rows) that are read, each with its reader as messages name it."""
         read = {f"the slice {slice_name(parts)}": tuple(part.column for part in parts) for parts in self.slices}
         read |= {str(metric): tuple(column.name for column in metric.value_columns) for metric in self.metrics}
         named = [(column, what) for what, columns in read.items() for column in columns]
@@ -608,7 +616,10 @@ class Plan:
 
     @cached_property
     def reads_items(self) -> bool:
-        """Whether the item column is read if one is named. Items order equal rows in greedy lists of subtopics."""
+        """Whether the item column is read if one is named.
+
+        Lists that are built greedily by subtopics order equal rows by item.
+        """
         subtopics = any(column.kind == "texts" for metric in self.metrics for column in metric.relevant_columns)
         return self.item is not None and (self.shows_items or subtopics)
 
@@ -640,7 +651,9 @@ class Plan:
 
     @property
     def evaluates_splits(self) -> bool:
-        """Whether rows are evaluated where they are read, because each row is a group by itself, or has no group."""
+        """Whether the task that reads rows evaluates them, because each row is a group, or because there are no
+        groups.
+        """
         return not self.keys or (self.arrays and not self.past)
 
     @property
@@ -668,7 +681,7 @@ class Plan:
 
     @cached_property
     def weighed_rows(self) -> tuple[WeighedRows, ...]:
-        """The distinct ways in which metrics of lists weigh relevant rows by propensity."""
+        """The distinct propensity weightings of relevant rows in the metrics of lists."""
         weighed = (WeighedRows.of(metric) for metric, _ in self.group_metrics)
         return tuple(dict.fromkeys(own for own in weighed if own is not None))
 
@@ -693,7 +706,7 @@ def _of_part(part: PlanPart, metrics: Iterable[Metric]) -> tuple[tuple[Metric, A
 
 
 def _summed(rules: Iterable[tuple[BinRule, bool]]) -> Mapping[BinRule, bool]:
-    """Return a map from each bin rule to whether any of its pairs in ``rules`` needs the sums of scores."""
+    """Return the bin rules, each with whether any of its pairs in ``rules`` needs the sums of scores."""
     summed: dict[BinRule, bool] = {}
     for rule, needs_sums in rules:
         summed[rule] = summed.get(rule, False) or needs_sums

@@ -1,4 +1,4 @@
-"""The making of a plan from requested metrics, and checks that metrics, definitions and columns fit together."""
+"""The making of a plan from requested metrics, with checks that metrics, definitions and columns fit together."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def plan_of(
     own_labels: Mapping[str, Judging] = MappingProxyType({}),
     **settings: Any,
 ) -> Plan:
-    """Return the plan for ``metrics``, parsed with the defaults of ``preset``. ``settings`` has other fields.
+    """Return the plan for ``metrics``, parsed with the defaults of ``preset``. ``settings`` has other fields of it.
 
     If ``preset`` has an order for tied rows, that order is used instead of ``order``. ``own_labels`` maps each model
     with a label of its own to that label.
 
-    Raises :class:`MetricError` if a metric is unknown or ``definitions`` rule it out, and :class:`SpecError` if
-    models or keys do not fit, for example if the group table would have two columns of the same name.
+    Raise :class:`MetricError` if a metric is unknown or ``definitions`` rule it out, and :class:`SpecError` if models
+    or keys do not fit, for example if the group table would have two columns of the same name.
     """
     order = order if preset is None or preset.order is None else preset.order
     asked_for = asked_metrics(metrics, preset)
@@ -73,7 +73,10 @@ def plan_of(
 
 
 def _own_labels(named: Mapping[str, Judging], labels: Sequence[str]) -> dict[str, Judging]:
-    """Return the labels of models, if not the first of ``labels``. Raise :class:`SpecError` for an unknown label."""
+    """Return the models' own labels, without those that are the first of ``labels``.
+
+    Raise :class:`SpecError` for an unknown label.
+    """
     for model, own in named.items():
         validate_label_names_of(f"the score of {shorten(model)}", own.names, labels)
     first = {model: own._replace(label=None) if own.label in labels[:1] else own for model, own in named.items()}

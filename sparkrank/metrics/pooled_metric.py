@@ -50,7 +50,10 @@ def limbs_left(sums: Mapping[RowSum, Floats], parts: Ints) -> list[dict[RowSum, 
 
 
 def limbs_of_each(sums: Mapping[RowSum, Floats]) -> list[dict[RowSum, list[float]]]:
-    """Return one dictionary for each row of ``sums`` (shape (n, 6)). Its limbs are lists, which Python adds up fast."""
+    """Return one dictionary for each row of ``sums`` (shape (n, 6)).
+
+    Its limbs are lists, because Python adds these up fast.
+    """
     rows = zip(*(limbs.tolist() for limbs in sums.values()), strict=True)
     return [dict(zip(sums, row, strict=True)) for row in rows]
 
@@ -222,7 +225,10 @@ class PooledMetric(MetricKind):
         return by_groups if of_parts is None else effective_number(of_parts)
 
     def _carried_by_parts(self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum) -> Floats | None:
-        """Return the amount of the sum ``carrier`` in each part; None if per-part sums do not include ``carrier``."""
+        """Return the amount of the sum ``carrier`` in each part.
+
+        None if the stored sums of parts do not include ``carrier``.
+        """
         if carrier.name == NEGATIVES:
             every, positives = (
                 self._carried_by_parts(merged, subject, metric, amount)

@@ -1,4 +1,4 @@
-"""The names of the sums over rows by their position in the lists, from which the table ``positions`` is made."""
+"""The names of the sums over rows by their position in the lists. The table ``positions`` is made from these sums."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def first_rank(hits: Hits, k: int | None) -> Floats:
 
 
 def is_sampled(ranking: Ranking, metric: Metric) -> Flags:
-    """Return whether each group has one relevant row, in a list with ``sampled`` other rows."""
+    """Return flags of the groups with one relevant row in a list with ``sampled`` other rows."""
     relevant = ranking.judgments.relevant(metric.rel)
     fits: Flags = (relevant == 1) & (ranking.length == metric.number("sampled") + 1)
     return fits
@@ -60,13 +60,16 @@ def percentile_rank(ranking: Ranking, rel: float | None, items: int | None) -> F
 
 
 def _items(ranking: Ranking, items: int | None) -> Floats:
-    """Return the number of items that may stand in each list."""
+    """Return the number of items that each list may contain."""
     rows = count_by(ranking.judgments.codes, ranking.groups).astype(np.float64)
     return np.maximum(rows, 0 if items is None else items)
 
 
 def _above_unlisted(ranking: Ranking, items: Floats) -> Floats:
-    """Return the mean number of items above an item outside each list, halfway from the last row to the end."""
+    """Return the mean number of items above an item outside each list.
+
+    Its place is halfway from the last row to the end.
+    """
     return (np.maximum(ranking.length - 1, 0) + items) / 2
 
 

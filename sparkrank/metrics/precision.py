@@ -107,7 +107,7 @@ def set_average_precision(hits: HitSums) -> Floats:
 
 
 def _rows_not_relevant(ranking: Ranking, rel: float | None) -> Ints:
-    """Return the number of rows of each group minus R. So a row that repeats a relevant item counts as not relevant."""
+    """Return the number of rows of each group minus R. A row that repeats a relevant item counts as not relevant."""
     return ranking.judgments.rows_of_group() - ranking.judgments.relevant(rel)
 
 
@@ -261,7 +261,7 @@ def hits(ranking: Ranking, metric: Metric) -> HitSums:
 
 
 def needs_cutoff(parameter: str, *words: str) -> Callable[[Metric], str | None]:
-    """Return a check that requires a cut-off if ``parameter`` has one of the values ``words``, which refer to k."""
+    """Return a check that requires a cut-off if ``parameter`` is one of the ``words``, because these refer to k."""
 
     def check(metric: Metric) -> str | None:
         word = metric[parameter]

@@ -1,4 +1,4 @@
-"""Presets, each of which sets definitions and metric parameters to the conventions of another library.
+"""Presets. Each sets definitions and metric parameters to the conventions of another library.
 
 A preset is data. Parameters in a metric's string and explicit settings of the evaluation override the preset. The field
 ``unmatched`` lists the differences from the library that remain, because sparkrank has no setting for them.
@@ -35,12 +35,12 @@ class Default:
 
 @dataclass(frozen=True)
 class Preset:
-    """The conventions of one library, as settings of an evaluation and default parameters of metrics.
+    """The conventions of one ``library``, as settings of an evaluation and default parameters of metrics.
 
     ``names`` maps each name with another meaning in sparkrank to the metric of sparkrank with the library's meaning; a
     name that ends in ``@`` applies with a cut-off. ``elsewhere`` maps names of metrics that sparkrank lacks to a
     message that says what to write instead. ``order`` is the rule for tied rows for metrics that ``ties=expected``
-    rules out.
+    rules out, or None.
     """
 
     name: PresetName
@@ -53,10 +53,10 @@ class Preset:
     order: Ties | None = None
 
     def meant(self, name: str, has_cutoff: bool, parameters: str) -> tuple[str, str]:
-        """Translate the library's metric ``name``: return its name and parameters in sparkrank.
+        """Return the name and the parameters in sparkrank of the library's metric ``name``.
 
         ``name`` is returned unchanged if sparkrank gives it the same meaning, or if the user gave ``parameters``, as
-        parameters are always those of sparkrank. Raises :class:`MetricError` if sparkrank lacks the library's metric.
+        parameters are always those of sparkrank. Raise :class:`MetricError` if sparkrank lacks the library's metric.
         """
         key = looked_up(name)
         if parameters.strip():
@@ -204,7 +204,7 @@ PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}
 
 
 def find_preset(name: object) -> Preset | None:
-    """Return the preset called ``name``, or None if ``name`` is None. Raises :class:`SpecError` for an unknown name."""
+    """Return the preset called ``name``, or None if ``name`` is None. Raise :class:`SpecError` for an unknown name."""
     if name is None:
         return None
     if not isinstance(name, str) or name not in PRESETS:

@@ -1,4 +1,4 @@
-"""The parameters ``propensity`` and ``clip`` of sums over hits, which correct for rows that users were unlikely to see.
+"""The parameters ``propensity`` and ``clip`` of sums over hits. They correct for rows that users were unlikely to see.
 
 A hit counts v = 1 / max(propensity, clip) instead of 1, where the propensity of a relevant row is the probability that
 it was seen (Yang et al., RecSys 2018; Jain et al., KDD 2016).
@@ -45,7 +45,10 @@ NONE = Discount("none")
 
 @dataclass(frozen=True)
 class HitSum:
-    """The amount that a hit adds to a metric (``gain`` · ``discount`` / ``scale``), and the ``divisor`` of the sum."""
+    """The amount that a hit adds to a metric (``gain`` · ``discount`` / ``scale``), and the ``divisor`` of the sum.
+
+    ``given_otherwise`` names the metric's own parameters that choose the divisor.
+    """
 
     gain: Callable[[Ranking, Metric], Gain] = lambda ranking, metric: Gain("binary", metric.rel)
     discount: Callable[[Metric], Discount] = lambda metric: NONE
@@ -94,7 +97,7 @@ def clip_of(metric: Metric) -> float:
 
 
 class WeighedRows(NamedTuple):
-    """The relevant rows at the level ``rel``, each with the weight v = 1 / max(propensity, ``clip``)."""
+    """The relevant rows, each with the weight 1 / max(propensity, ``clip``). ``rel`` is the lowest relevant label."""
 
     rel: float | None
     clip: float
@@ -147,7 +150,7 @@ def _terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 
 class Unshared(NamedTuple):
-    """A ranking in place of sums: several groups may share sums, but not a ranking with propensities."""
+    """A ranking in the place of sums. Several groups may share sums, but not a ranking with propensities."""
 
     ranking: Ranking
     distinct: None = None
@@ -188,7 +191,7 @@ def with_propensity(declaration: Declaration) -> Declaration:
 
 
 def _unbounded(declaration: GroupMetric) -> Unbounded | None:
-    """Return the metrics of ``declaration`` without a highest value, considering that hits may count more than 1."""
+    """Return the metrics of ``declaration`` without a highest value, given that hits may count more than 1."""
     plain = declaration.unbounded
     if np.isinf(declaration.highest):
         return plain

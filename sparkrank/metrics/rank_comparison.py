@@ -1,4 +1,4 @@
-"""Declarations of metrics that compare the order by score with a reference order, using pairs, ranks or positions."""
+"""Declarations of metrics that compare the order by score with a reference order, by pairs, ranks or positions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ def kendall_tau(rows: PairedRows, variant: str) -> Floats:
 
 
 def kendall_distance(rows: PairedRows) -> Floats:
-    """Return the share of pairs in opposite order; a pair tied only in the score counts 1/2. NaN for n < 2 rows."""
+    """Return the share of pairs in opposite order; NaN for n < 2 rows.
+
+    A pair that is tied only in the score counts 1/2.
+    """
     pairs = rows.concordance()
     return ratio(pairs.discordant + pairs.undecided / 2, pairs.all)
 
@@ -83,9 +86,10 @@ class Depths:
     """The overlap of two lists in each group, at every depth from 1 to the length of the longer list.
 
     ``group``, ``depth``, ``shared``, ``agreement`` and ``last`` have one element for each depth of each group.
-    ``shared`` is the number of rows that both lists have down to the depth. ``last`` marks the last depth of a group.
-    ``shorter`` is the length of the shorter list of each group. ``matched`` is the position of each ranked row in the
-    reference, or 0 if the reference lacks the row.
+    ``shared`` is the number of rows that both lists have down to the depth, and ``agreement`` is their share of the
+    lists (:func:`overlap_by_depth`). ``last`` marks the last depth of a group. ``shorter`` is the length of the shorter
+    list of each group. ``matched`` is the position of each ranked row in the reference, or 0 if the reference lacks the
+    row.
     """
 
     group: Codes
@@ -107,7 +111,7 @@ def rank_biased_overlap(ranking: Ranking, reference: str, p: float) -> Floats:
 
 
 def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
-    """Return the agreement of two lists at each depth: the rows with a score, and the rows that ``reference`` orders.
+    """Return the agreement of two lists at each depth: the rows with a score, and the rows in the order ``reference``.
 
     As in Webber, Moffat and Zobel, all tied rows have the first of their positions. The agreement at a depth is 2 ·
     (shared rows) / (rows of one list + rows of the other), counting rows down to the depth. Beyond the end of the
@@ -223,7 +227,9 @@ def _tau_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 
 def _share_terms(ranking: Ranking, metric: Metric, column: str, name: str, whole: str) -> Arithmetic:
-    """Return the calculation of a share: pairs in ``column`` plus half of the tied pairs (``name``), over ``whole``."""
+    """Return the calculation of a share: pairs in ``column`` plus half of the tied pairs (the sum ``name``), over
+    ``whole``.
+    """
     reference = metric.word("ref") if "ref" in metric.declaration.defaults else None
     rows = paired_rows(ranking, reference)
     pairs, (columns, steps) = rows.concordance(), _pair_counts(ranking, rows)

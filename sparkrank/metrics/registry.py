@@ -222,7 +222,7 @@ def _bound(function: FunctionType) -> Iterator[object]:
 def import_plugins(modules: Iterable[str], place: str) -> None:
     """Import ``modules``, which register metrics.
 
-    Raises :class:`SpecError` if a module is missing or its import fails. The message says where the module was named:
+    Raise :class:`SpecError` if a module is missing or its import fails. The message says where the module was named:
     it contains ``place``, with the index of the module in place of ``{}``.
     """
     for index, module in enumerate(modules):

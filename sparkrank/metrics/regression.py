@@ -34,7 +34,7 @@ def _explained(totals: PooledTotals) -> float:
 
 
 def _where_known(value: Callable[[PooledTotals], float]) -> Callable[[PooledTotals, Metric], PooledValue]:
-    """Return a function that computes ``value``, or gives NaN without labels or if a number is too far from 0."""
+    """Return a function that computes ``value``. It gives NaN without labels, or if a number is too far from 0."""
 
     def of_known(totals: PooledTotals, _: Metric) -> PooledValue:
         return PooledValue(value(totals) if totals.sum(BEYOND) == 0 and totals.sum(JUDGED) > 0 else math.nan)
@@ -43,7 +43,10 @@ def _where_known(value: Callable[[PooledTotals], float]) -> Callable[[PooledTota
 
 
 def _weighed_by_rows(of_groups: str) -> tuple[tuple[str, str], ...]:
-    """Return the ``refused`` parameters of a metric that ``of_groups`` computes inside each group."""
+    """Return the ``refused`` parameters of a pooled metric.
+
+    ``of_groups`` is the metric that is computed in each group.
+    """
     rows = dict(PooledMetric.refused)[WEIGHT.name]
     return (*PooledMetric.refused, (WEIGHT.name, f"{rows}; a mean over groups is {of_groups}"))
 

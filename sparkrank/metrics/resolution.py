@@ -11,14 +11,14 @@ from sparkrank.ranking.ranking import Ties
 
 
 def of_first_label(metric: Metric, labels: Sequence[str]) -> Metric:
-    """Return ``metric`` without its label if this is the first label, which metrics read by default."""
+    """Return ``metric`` without its label if this is the first label. Metrics read the first label by default."""
     return metric.with_label(None) if metric.judging.label in labels[:1] else metric
 
 
 def of_own_label(metric: Metric, own: Judging) -> Metric:
     """Return ``metric`` with ``own``, the label of a model, unless it names a label itself or reads none.
 
-    Raises :class:`MetricError` if the metric cannot be read by that label.
+    Raise :class:`MetricError` if the metric cannot be read by that label.
     """
     if own == FIRST or metric.judging != FIRST or not metric.declaration.reads_labels:
         return metric
@@ -26,7 +26,10 @@ def of_own_label(metric: Metric, own: Judging) -> Metric:
 
 
 def with_own_ties(metric: Metric, definitions: Definitions, order: Ties | None) -> Metric:
-    """Return ``metric`` with ``ties`` only if they differ from those of ``definitions``; ``order`` is the default."""
+    """Return ``metric`` with ``ties`` only if they differ from those of ``definitions``.
+
+    ``order`` is the rule for metrics that ``ties=expected`` rules out, or None.
+    """
     if order is not None and definitions.ties == "expected" and definitions.positions == "dense" and metric.orders:
         return metric.with_ties(order)
     given = definitions.positions != "dense" and metric.ties in ("expected", "block")  # equal if positions are given

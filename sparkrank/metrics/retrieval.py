@@ -25,7 +25,7 @@ INFAP_EPSILON = 1e-5  # as in trec_eval: it prevents a share of 0 / 0
 
 
 def above(ranking: Ranking, flags: Flags) -> tuple[Ints, Ints]:
-    """Return the least number of flagged rows above each ranked row, and how many more may be above the row.
+    """Return the least number of flagged rows above each ranked row, and how many more may be above it.
 
     The second number is 0 except for tied rows under ``ties=expected``, for which it is the number of flagged rows in
     the tie block. Under ``ties=block``, all other rows of the tie block count as above a row.
@@ -47,9 +47,9 @@ def above(ranking: Ranking, flags: Flags) -> tuple[Ints, Ints]:
 def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
     """Return bpref: the mean over relevant rows of 1 - min(judged non-relevant rows above, R) / min(R, N).
 
-    R and N count all relevant and all judged non-relevant rows of the group. A relevant row outside the list counts 0.
-    If a tie block has n non-relevant rows, any number of them from 0 to n is equally likely to be above a relevant row
-    of the block. The result is NaN if R = 0.
+    R and N are the numbers of relevant and of judged non-relevant rows of the group. A relevant row outside the list
+    counts 0. If a tie block has n non-relevant rows, any number of them from 0 to n is equally likely to be above a
+    relevant row of the block. The result is NaN if R = 0.
     """
     row, lost = lost_of_hits(ranking, rel)
     group = ranking.lists.group_of(row)
@@ -57,7 +57,7 @@ def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
 
 
 def lost_of_hits(ranking: Ranking, rel: float | None) -> tuple[Ints, Floats]:
-    """Return the relevant rows of a ranking, and how much bpref deducts at each for the non-relevant rows above."""
+    """Return the relevant rows of a ranking, and how much bpref deducts at each for non-relevant rows above it."""
     judgments = ranking.judgments
     relevant = judgments.relevant(rel)
     other = judgments.non_relevant(rel)
@@ -121,7 +121,7 @@ def mean_interpolated_precision(hits: Hits, added: float) -> Floats:
 
 @dataclass(frozen=True)
 class Cascade:
-    """A reader who goes down a list, and may stop at each row, or else goes on with the probability ``decay``.
+    """A reader who goes down a list. At each row, the reader may stop, or else goes on with the probability ``decay``.
 
     A row of grade g stops the reader with the probability (2^g - 1) / 2^max_grade, where a grade above ``max_grade``
     counts as ``max_grade``. Without ``max_grade``, labels are these probabilities, and labels above 1 count as 1.
@@ -139,7 +139,7 @@ class Cascade:
         return chances
 
     def walk(self, ranking: Ranking, k: int | None) -> tuple[Ints, Floats, Floats]:
-        """Return the ranked rows up to ``k``, and the probabilities that the reader reaches each and stops there."""
+        """Return the ranked rows up to ``k``, and the probabilities of reaching each and of stopping there."""
         position = ranking.stands_at()
         row = np.arange(len(position)) if k is None else np.flatnonzero(position <= k)
         stops = self.stops(ranking.judgments.labels[ranking.row[row]])

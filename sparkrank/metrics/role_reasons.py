@@ -1,4 +1,4 @@
-"""The reasons why a plan needs the roles item and label, with which messages begin if a role is missing."""
+"""The reasons why a plan needs the roles item and label. The message about a missing role begins with its reason."""
 
 from __future__ import annotations
 

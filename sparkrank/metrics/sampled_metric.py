@@ -1,4 +1,4 @@
-"""The class of metrics that estimate the value among all items from lists of sampled items."""
+"""The class of metrics among all items that are estimated from lists of sampled items."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ FIRST_RANK, SAMPLED, ITEMS, BY, GAMMA, REL = "first_rank", "sampled", "items", "
 class SampledMetric(MetricKind):
     """A metric of all groups together, estimated from the ranks of relevant items among sampled ones.
 
-    Its states are those of ``first_rank(sampled=m)``: the number of groups with each rank, overall and in each part of
-    the groups. ``gain`` returns the gain of each rank among all items: (ranks, metric) -> float64 array of the same
-    shape.
+    Its states are those of ``first_rank(sampled=m)``: the number of groups with each rank, overall and in each part
+    (fixed subset) of the groups. ``gain`` returns the gain of each rank among all items: (ranks, metric) -> float64
+    array of the same shape.
     """
 
     parts: ClassVar[tuple[PlanPart, ...]] = ("ranks",)
@@ -95,7 +95,10 @@ class SampledMetric(MetricKind):
         return counts
 
     def _counts_of_parts(self, merged: Merged, subject: Subject, metric: Metric) -> Floats | None:
-        """Return the number of groups with each rank in each part, or None without parts. Shape: (parts, m + 1)."""
+        """Return the number of groups with each rank, in each part of the groups, or None without parts.
+
+        Shape: (parts, m + 1).
+        """
         rule, sizes = rule_of_values(metric.of_groups), merged.sizes_of_parts(subject)
         bins = merged.bins_of_parts(subject, rule, str(metric.of_groups))
         if bins is None or sizes is None:
@@ -104,7 +107,10 @@ class SampledMetric(MetricKind):
         return _by_rank(ranks, rounded(bins.neg), bins.part, len(sizes), metric)
 
     def _values(self, counts: Floats, metric: Metric, *, rough: bool = False) -> Floats:
-        """Return the value for each row of ``counts``, the groups with each sampled rank; NaN without groups."""
+        """Return the value for each row of ``counts``, the numbers of groups by sampled rank; NaN without groups.
+
+        ``rough`` values are approximations that are faster to compute.
+        """
         values, filled = np.full(len(counts), np.nan), counts.any(axis=1)
         if filled.any():
             values[filled] = self._estimated(counts[filled], metric, rough)

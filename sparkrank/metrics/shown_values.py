@@ -32,8 +32,8 @@ SOME_HAVE_NONE = "a mean over the orders of the tied rows that k divides, as som
 class PlacedValues:
     """The values at the positions of all lists, with an entry for each ranked row.
 
-    ``amount`` is 0 where a row has no value, and the mean over the tied rows under ``ties=expected``. ``has_value``
-    flags rows with a value, which come first in a tie block.
+    ``amount`` is the value; it is 0 for a row without a value, and the mean over tied rows under ``ties=expected``.
+    ``has_value`` flags rows with a value, which come first in a tie block.
     """
 
     group: Codes
@@ -46,7 +46,8 @@ class PlacedValues:
 def placed_values(ranking: Ranking, column: ValueColumn) -> PlacedValues:
     """Return the values of ``column``. In a tie block, the lowest value is first, or the highest under ``ties=best``.
 
-    Under ``ties=item``, only rows of the same item are sorted. So values do not depend on the order of the input.
+    Under ``ties=item``, only rows of the same item are sorted. Values therefore do not depend on the order of the
+    input.
     """
     values, blocks = ranking.columns[column][ranking.row].astype(np.float64), ranking.blocks
     tied, items = values[blocks.row], []
@@ -61,9 +62,9 @@ def placed_values(ranking: Ranking, column: ValueColumn) -> PlacedValues:
 
 
 def shown(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the mean or the sum of the values in the first k rows of each group; NaN if none of them has a value.
+    """Return the mean or the sum of the values in the first k rows of each group; NaN if none of these has a value.
 
-    Under ``ties=expected``, it is the mean over the orders of tied rows in which some row within k has a value.
+    Under ``ties=expected``, the result is the mean over those orders of tied rows in which a row within k has a value.
     """
     ranking = head_of(ranking, metric.k)
     placed, is_mean = placed_values(ranking, metric.value_column("of")), metric["by"] == "mean"
@@ -87,7 +88,7 @@ def shown(ranking: Ranking, metric: Metric) -> Floats:
 
 
 def _cut_blocks(ranking: Ranking, metric: Metric) -> CutBlocks:
-    """Return the tie blocks that k divides so that the number of values within k is unknown."""
+    """Return the tie blocks that the cut-off divides in such a way that the number of values within it is unknown."""
     placed = placed_values(ranking, metric.value_column("of"))
     return CutBlocks.of(ranking, metric.k, placed.has_value).of_some()
 

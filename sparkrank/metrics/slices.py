@@ -1,4 +1,4 @@
-"""Slices, which are one or several columns; everything is evaluated again for each combination of their values."""
+"""Slices, which are combinations of one or several columns. Everything is evaluated again for each of their values."""
 
 from __future__ import annotations
 
@@ -80,16 +80,16 @@ Slice: TypeAlias = "tuple[SliceColumn, ...]"
 
 
 class SliceSource(NamedTuple):
-    """A column from which a slice is read, as numbers if ``is_number`` is true, else as values that become strings."""
+    """A column from which a slice is read: as numbers if ``is_number`` is true, otherwise as strings."""
 
     column: str
     is_number: bool
 
 
 def named_slices(slices: Any) -> tuple[Slice, ...]:
-    """Return the columns of each slice, for slices that are given as one column or as several columns.
+    """Return the columns of each of ``slices``, which may be given as one column or as several columns.
 
-    Raises :class:`SpecError` if a slice has no columns, a reserved name or invalid settings, or occurs twice.
+    Raise :class:`SpecError` if a slice has no columns, a reserved name or invalid settings, or occurs twice.
     """
     if isinstance(slices, (str, Mapping)) or not isinstance(slices, Iterable):
         shown = f'"{shorten(slices)}", one text' if isinstance(slices, str) else quote(slices)
@@ -168,7 +168,7 @@ def is_of_relevant(columns: Sequence[SliceColumn]) -> bool:
 
 
 def rules_of(slices: Sequence[Slice]) -> dict[str, str]:
-    """Return the meaning of the values of each slice whose values are not those of its columns."""
+    """Return the meaning of the values of slices, by slice, where they are not the values of the columns."""
     rules = {slice_name(columns): ", ".join(filter(None, (part.rule for part in columns))) for columns in slices}
     return {name: rule for name, rule in rules.items() if rule}
 
@@ -183,7 +183,7 @@ def source_of(part: SliceColumn) -> SliceSource:
 
 
 def sources_of(slices: Sequence[Slice]) -> tuple[SliceSource, ...]:
-    """Return the columns that ``slices`` are read from, each once."""
+    """Return the columns from which ``slices`` are read, each once."""
     return tuple(dict.fromkeys(source_of(part) for columns in slices for part in columns))
 
 

@@ -38,13 +38,16 @@ def small_slices(partials: Partials, plan: Plan) -> set[tuple[str, str | None]]:
 
 
 def are_pooled(subjects: Sequence[Subject], plan: Plan) -> NDArray[np.bool_]:
-    """Flag the subjects that pool values of a slice: a group with several of these values counts several times."""
+    """Return flags of the subjects that pool values of a slice.
+
+    A group with several of these values counts several times.
+    """
     tops = {slice_name(columns) for columns in plan.slices if pools(columns)}
     return np.array([own.slice in tops and own.slice_value == OTHER for own in subjects], np.bool_)
 
 
 def groups_of_values(partials: Partials) -> dict[tuple[str, str | None], int]:
-    """Return the number of groups of each (slice, value) pair, in the model that has most of them."""
+    """Return the number of groups of each (slice, value) pair, in the model with the most of them."""
     sums = partials.sums.results()
     known = [(key.subject, mean.n_groups) for key, mean in partials.means.results().items()]
     known += [(key.subject, int(total)) for key, total in sums.items() if key.name == GROUPS]

@@ -32,7 +32,10 @@ def _information(popularity: Floats, all_: int, scale: str) -> Floats:
 
 @cached
 def _surprise(ranking: Ranking, column: ValueColumn, k: int | None, scale: str) -> tuple[Ints, Floats, Floats]:
-    """Return the listed rows, the share of each that stands within ``k`` and has an item, and their information."""
+    """Return the listed rows, the share of each that is within ``k`` and has an item, and their information.
+
+    Information is -log2 of the item's popularity.
+    """
     row = ranking.row_by([column])  # tied rows in an order that does not depend on the input's
     popularity = ranking.columns[column][row].astype(np.float64)
     share = np.where(np.isnan(popularity), 0.0, first_shares(ranking, k))
@@ -73,7 +76,7 @@ def _novelty_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 @cached
 def _leads(ranking: Ranking, column: ValueColumn, k: int | None) -> tuple[Ints, Floats, Floats]:
-    """Return the listed rows, the rank of each by popularity, and the lead of its position over that rank.
+    """Return the listed rows, the rank of each by popularity, and how far its position is above that rank (its lead).
 
     The lead is 0 if the position is below the rank or beyond ``k``. Under ``ties=expected``, a tied row has the mean
     over the positions of its block. An item that no group had has the rank after the last.
@@ -96,7 +99,9 @@ def _leads(ranking: Ranking, column: ValueColumn, k: int | None) -> tuple[Ints, 
 
 
 def past_serendipity(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the sum of relevant rows' leads as shares of all items, divided by what ``over`` names."""
+    """Return the sum of relevant rows' leads (:func:`_leads`) as shares of all items, divided by what ``over``
+    names.
+    """
     column = metric.value_column("of")
     row, _, lead = _leads(ranking, column, metric.k)
     items = ranking.totals[column]

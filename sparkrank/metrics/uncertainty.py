@@ -1,4 +1,4 @@
-"""The settings for the uncertainty of values, which concern intervals and comparisons with a baseline model."""
+"""The settings of intervals, and of comparisons with a baseline model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_NIGHTS = 10_000
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """The settings for intervals: the ``level`` of an interval, and which values have intervals.
+    """The settings of intervals: the ``level`` of an interval, and which values have intervals.
 
     ``off`` disables parts (fixed subsets of groups, :mod:`sparkrank.states.part_sums`) and all intervals that need
     parts. ``slices`` says whether values of slices have parts too. ``sequential`` is for a window that grows from a
@@ -35,7 +35,7 @@ class Uncertainty:
     def of(cls, given: Mapping[str, Any] | bool) -> Uncertainty:
         """Return the settings for ``given``: True for the defaults, False for no parts, or a mapping of the fields.
 
-        Raises :class:`SpecError` for anything else, for an unknown key, and for a value that is not allowed.
+        Raise :class:`SpecError` for anything else, for an unknown key, and for a value that is not allowed.
         """
         if isinstance(given, bool):
             return cls(off=not given)
@@ -77,7 +77,7 @@ class Uncertainty:
         return 1 - (1 - self.level) / self.nights
 
     def validate_single_look(self) -> None:
-        """Raise :class:`SpecError` if ``sequential`` is set in an evaluation of rows: only a merged window grows."""
+        """Raise :class:`SpecError` if ``sequential`` is set in an evaluation of rows. Only a merged window grows."""
         if self.sequential:
             raise SpecError(
                 "uncertainty.sequential is true, but tables of single days do not grow: spend the level over "
@@ -90,7 +90,7 @@ DEFAULT = Uncertainty()
 
 @dataclass(frozen=True)
 class Comparison:
-    """The model with which all others are compared, and how p-values are corrected for many comparisons.
+    """The ``baseline`` with which all other models are compared, and how p-values are corrected for many comparisons.
 
     P-values are corrected within a ``family`` of comparisons. The family ``slice_column`` is the whole day, or one
     slice with all its values; ``candidate`` is all slices and metrics of one candidate; ``metric`` is one metric in all

@@ -1,4 +1,4 @@
-"""Rows without a label: the declarations of ``judged`` and ``unj``, and the assumptions of metrics about such rows."""
+"""The treatment of rows without a label: the metrics ``judged`` and ``unj``, and what other metrics assume."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from sparkrank.ranking.ranking import Ranking
 
 
 class Assumption(NamedTuple):
-    """The grade that a metric assumes for rows without a label. If it is None, the metric skips these rows."""
+    """The grade that a metric assumes for rows without a label. If ``grade`` is None, the metric skips these rows."""
 
     grade: float | None
 
 
 def assumption_of(metric: Metric) -> Assumption | None:
-    """Return the assumption of ``metric`` about rows without a label, or None if they count as not relevant."""
+    """Return the assumption of ``metric`` about rows without a label. None means that they count as not relevant."""
     given_word = dict(metric.settings).get(UNJUDGED.name)
     if given_word is None:
         return None
@@ -46,16 +46,20 @@ def _highest_grade(metric: Metric) -> float:
 
 
 def validate_assumptions(metrics: Iterable[Metric]) -> None:
-    """Raise :class:`MetricError` if one of ``metrics`` needs rows without a label, which the evaluation drops."""
+    """Raise :class:`MetricError` if one of ``metrics`` needs rows without a label.
+
+    Call this for an evaluation that drops such rows.
+    """
     for metric in metrics:
         if metric.declaration in DECLARATIONS or dict(metric.settings).get(UNJUDGED.name) == "best":
             raise MetricError(f"{metric} is about rows without a label, and unjudged=drop leaves none: leave it out")
 
 
 def rows_by_label(ranking: Ranking, k: int | None, labelled: bool) -> Floats:
-    """Return the share of each ranked row that is within ``k``, for rows with a label, or for rows without one.
+    """Return how much of each ranked row is within ``k``, for rows with a label or (``labelled`` is false) without one.
 
-    Of tied rows, those with a label come first under ``ties=best`` and last under ``ties=worst``.
+    All other rows have 0. Of tied rows, those with a label come first under ``ties=best`` and last under
+    ``ties=worst``.
     """
     flags = ranking.judgments.pooled()[ranking.row]
     blocks = ranking.blocks

@@ -86,7 +86,7 @@ LEAST_FREE = 256 << 20  # bytes; with less, the modules that compute intervals c
 def prepare_for_limit() -> None:
     """Load SciPy now if memory is limited, because OpenBLAS would later retry a failed allocation for ever.
 
-    Raises :class:`OutOfMemoryError` if fewer than :data:`LEAST_FREE` bytes are free.
+    Raise :class:`OutOfMemoryError` if fewer than :data:`LEAST_FREE` bytes are free.
     """
     free = free_memory()
     if free is not None and free < LEAST_FREE:

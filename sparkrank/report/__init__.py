@@ -1,1 +1,1 @@
-"""Reports: results and metric definitions in forms that people read."""
+"""Reports, which show results and metric definitions in forms that people read."""

@@ -21,7 +21,10 @@ _COLUMNS = ("metric", "model", "value", "stderr", "definition", "n_groups", "n_u
 
 @dataclass(frozen=True)
 class Change:
-    """A metric of a model on two days; ``noise`` is the standard error of the difference between independent days."""
+    """A metric of a model on two days: ``before`` and ``value``, the later one.
+
+    ``noise`` is the standard error of the difference between independent days, or None if unknown.
+    """
 
     metric: str
     model: str
@@ -36,12 +39,12 @@ class Change:
 
     @property
     def is_beyond_noise(self) -> bool:
-        """Whether the change is larger than chance explains; without a standard error, any change counts as larger."""
+        """Whether the change is larger than chance explains. Without a standard error, any change counts as larger."""
         return abs(self.difference) > BEYOND * (self.noise or 0.0)
 
     @property
     def size(self) -> tuple[bool, float]:
-        """The sort key: changes in standard errors rank above changes without a standard error, which rank by size."""
+        """A sort key. Changes in standard errors rank above changes without a standard error, which rank by size."""
         if self.noise is None:
             return False, abs(self.difference)
         return True, abs(self.difference) / self.noise if self.noise else (math.inf if self.difference else 0.0)
@@ -90,7 +93,9 @@ def _rows(metrics: pa.Table) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _defined_for_few(key: tuple[str, str], then: dict[str, Any], now: dict[str, Any]) -> str | None:
-    """Return a phrase about the metric if a far smaller share of groups has a value than the day before, else None."""
+    """Return a phrase if far fewer groups than the day before (as a share) have a value of the metric; otherwise
+    None.
+    """
     counts = [(row.get("n_groups") or 0, row.get("n_undefined")) for row in (then, now)]
     defined_groups = [(groups, groups - undefined) for groups, undefined in counts if groups and undefined is not None]
     if len(defined_groups) < len(counts):  # rows have no group, or an older day has no such counts
@@ -121,7 +126,7 @@ def _change(key: tuple[str, str], then: dict[str, Any], now: dict[str, Any]) -> 
 
 
 def changes_text(changes: Changes) -> str:
-    """Format the changes beyond chance, and the number of others, on one line; without any, return an empty string."""
+    """Return the changes beyond chance, and the number of others, as one line. Without any, the line is empty."""
     count = len(changes.changes)
     beyond = [change for change in changes.changes if change.is_beyond_noise]
     with_model = len({change.model for change in changes.changes}) > 1

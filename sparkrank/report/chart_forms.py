@@ -1,4 +1,4 @@
-"""Drawing a report's charts with altair. Sizes are fixed, so that they do not depend on the installed fonts."""
+"""The drawing of a report's charts with altair. Sizes are fixed, so they do not depend on the installed fonts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Chart: TypeAlias = "alt.LayerChart"
 
 
 class ReportChart(alt.LayerChart):
-    """A chart that notebooks show without a network: as Vega-Lite where the front end can draw it, otherwise as SVG.
+    """A chart that notebooks show without a network, as Vega-Lite if the front end can draw it, otherwise as SVG.
 
     By default, altair also offers an HTML page. Front ends prefer that page, but it loads scripts from the network.
     """
@@ -37,7 +37,7 @@ class ReportChart(alt.LayerChart):
 
 
 def drawn_chart(chart: LineChart | IntervalChart, title: str | None = None) -> Chart:
-    """Draw the chart with altair. With a ``title``, the result is standalone: it contains the title and a legend."""
+    """Return the chart drawn with altair. With a ``title``, it is standalone, with the title and a legend."""
     return _lines(chart, title) if isinstance(chart, LineChart) else _intervals(chart, title)
 
 
@@ -132,7 +132,7 @@ def _intervals(chart: IntervalChart, title: str | None) -> Chart:
 
 
 def cut(name: str, most: int = LONGEST_NAME) -> str:
-    """Shorten a name to fit into a chart: a long name is reduced to its first and last characters.
+    """Return a name that is short enough for a chart. Of a long name, only its first and last characters are left.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def cut(name: str, most: int = LONGEST_NAME) -> str:
 
 
 def short_names(names: Iterable[str]) -> list[str]:
-    """Shorten names to fit into a chart, and append a number where two names would become equal.
+    """Return names that are short enough for a chart, with a number where two names would become equal.
 
     Examples
     --------
@@ -186,7 +186,7 @@ def _guides(frame: Frame, drawn: _Drawn, x: alt.X, y: alt.Y) -> list[alt.Chart]:
 
 
 class _Drawn:
-    """The data rows of all layers, keyed by the names with which the layers refer to them.
+    """The data rows of all layers, by the names with which the layers refer to them.
 
     The rows are added only to the finished chart, because altair copies a chart with its whole contents at every step.
     """
@@ -227,7 +227,10 @@ def _scale(domain: tuple[float, float] | None) -> alt.Scale:
 
 
 def _has_legend(keys: Sequence[ChartKey]) -> bool:
-    """Return whether a chart on a page has its own legend: it has several keys, and not all of them are models."""
+    """Return whether a chart on a page has its own legend.
+
+    It has one if it has several keys that are not all models.
+    """
     return len(keys) > 1 and not all(key.is_model for key in keys)
 
 
@@ -284,7 +287,7 @@ def _framed(
 
 
 def svg_of(chart: Chart) -> str:
-    """Render the chart as SVG. The same chart always gives the same string."""
+    """Return the chart as SVG. The same chart always gives the same string."""
     import vl_convert
 
     # The Vega-Lite version that altair writes, in the converter's notation: 5.20 for v5.20.1.

@@ -1,4 +1,4 @@
-"""Finding a report's charts by name, and saving them. The drawing libraries are imported only when needed."""
+"""The charts of a report by name, and their files. The drawing libraries are imported only when needed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def figures(data: ReportData, name: str) -> list[Figure]:
-    """Return the charts of a section, in order; without charts or data for the section, return an empty list."""
+    """Return the charts of a section, in order. The list is empty if the section has no charts or no data."""
     section = section_of(name)
     return [] if section is None or section.figures is None else list(section.figures(data))
 
@@ -37,7 +37,7 @@ def chart(
 ) -> Chart:
     """Return the first matching chart of the section ``name``, standalone with title and legend.
 
-    Raises :class:`SpecError` if there is no such section or chart, or if the tables lack its data.
+    Raise :class:`SpecError` if there is no such section or chart, or if the tables lack its data.
     """
     names = charted_sections()
     validate_names("no chart", [name], names, "there are")
@@ -57,14 +57,17 @@ def chart(
 
 
 def draw(figure: Figure) -> Chart:
-    """Draw the figure as a standalone chart with title and legend."""
+    """Return the figure drawn as a standalone chart with title and legend."""
     from sparkrank.report.chart_forms import drawn_chart
 
     return drawn_chart(figure.chart, figure.title)
 
 
 def save_plots(data: ReportData, folder: str | Path) -> list[Path]:
-    """Write every chart of a report into ``folder`` as SVG, numbered in page order: ``01-trend-ndcg_10.svg``."""
+    """Write every chart of a report into ``folder`` as SVG, and return the paths.
+
+    The files are numbered in page order, such as ``01-trend-ndcg_10.svg``.
+    """
     from sparkrank.report.chart_forms import svg_of
 
     place = Path(folder)

@@ -1,4 +1,4 @@
-"""Building a :class:`~sparkrank.report.data.ReportData` from the tables of a day, a window or an evaluation."""
+"""The making of a :class:`~sparkrank.report.data.ReportData` from the tables of a day, a window or an evaluation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FIELDS = frozenset(field.name for field in fields(ReportData))
 
 
 def report_data(tables: ReportTables) -> ReportData:
-    """Build the report from ``tables``; equal tables give equal reports."""
+    """Return the report on ``tables``. Equal tables give equal reports."""
     tables = tables if tables.shows_keys else tables.without_examples
     made: dict[str, Any] = {}
     missing: dict[str, str] = {}

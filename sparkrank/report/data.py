@@ -46,7 +46,7 @@ def _with_columns(names: Iterable[str], *without: str) -> Callable[[type[_T]], t
 
 @_with_columns(METRICS.whole_schema.names, "degrees", "noise_floor", "n_effective", "definition", "spec_hash", "run_id")
 class MetricValue(TableRow):
-    """A row of the table ``metrics``; ``value`` is None if the metric is undefined."""
+    """A row of the table ``metrics``. ``value`` is None if the metric is undefined."""
 
 
 @_with_columns(
@@ -56,7 +56,7 @@ class MetricValue(TableRow):
 class ComparisonRow(TableRow):
     """A row of the table ``comparisons``, which compares a candidate with the baseline.
 
-    ``doubt`` is the reason why a difference is not clear although its interval or p-value suggests so. If
+    ``doubt`` is the reason why a difference is not clear although its interval or p-value suggests so, or None. If
     ``is_of_other_groups`` is true, too many groups have a value for only one of the two models.
     """
 
@@ -109,7 +109,11 @@ class Provenance(TableRow):
 
 @dataclass(frozen=True)
 class StoppedGate:
-    """A gate that does not pass, with its ``number`` among the gates, its worst verdict and its worst checks."""
+    """A gate that does not pass, with its ``number`` among the ``n_gates`` gates and its worst ``verdict``.
+
+    ``n_worst`` of its ``n_checks`` checks have this verdict. ``rows`` has the worst checks, ``n_more`` the number of
+    others.
+    """
 
     gate: str
     number: int
@@ -131,9 +135,11 @@ class StoppedGate:
 
 @dataclass(frozen=True)
 class OverallVerdict:
-    """The overall verdict from gates, warnings and limits, and whether a person has accepted a day that gates stopped.
+    """The overall verdict from gates, warnings and limits.
 
-    ``warnings`` has the run's warnings and a sentence for each exceeded limit. ``exit_code`` is the run's exit code.
+    ``n_pass``, ``n_fail`` and ``n_undecided`` count checks of gates. ``is_accepted`` says whether a person has accepted
+    a day that gates stopped. ``warnings`` has the run's warnings and a sentence for each exceeded limit. ``stopped``
+    has the gates that do not pass. ``exit_code`` is the run's exit code.
     """
 
     state: DayState
@@ -156,7 +162,10 @@ class OverallVerdict:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """The rows of the table ``comparisons``, the whole day first, without the ``n_left_out`` rows beyond the limit."""
+    """The rows of the table ``comparisons``, with the whole day first.
+
+    ``n_left_out`` rows exceed the limit and are left out.
+    """
 
     baseline: str
     rows: tuple[ComparisonRow, ...]
@@ -165,7 +174,10 @@ class Comparisons:
 
 @dataclass(frozen=True)
 class HeadlineRow:
-    """A metric of a model over all rows, with its comparison, its value on the previous day and its gate verdicts."""
+    """A metric of a model over all rows, with its comparison with the baseline and its gate verdicts.
+
+    ``before`` is the value on the previous day, and ``change`` the difference from it; both may be None.
+    """
 
     row: MetricValue
     comparison: ComparisonRow | None = None
@@ -190,7 +202,7 @@ class Headline:
 
     @property
     def cells(self) -> dict[tuple[str, str], HeadlineRow]:
-        """The rows, keyed by metric and model."""
+        """The rows by metric and model."""
         return {(line.row.metric, line.row.model): line for line in self.rows}
 
 
@@ -199,9 +211,9 @@ class TrendPoint:
     """A metric of a model on one day or window.
 
     The state is ``absent`` if the day has tables but lacks this model or metric. ``reason`` says why a day is
-    unreadable. The band comes from the day's ``history`` gate. ``verdict`` is the worst verdict of all gates.
-    ``is_same_definition`` says whether the metric is defined as on the last day, and ``begins_anew`` says whether a
-    person restarted the value's history on this day.
+    unreadable. The band (``band_low`` to ``band_high``) is the range expected by the day's ``history`` gate.
+    ``verdict`` is the worst verdict of all gates. ``is_same_definition`` says whether the metric is defined as on the
+    last day, and ``begins_anew`` says whether a person restarted the value's history on this day.
     """
 
     day: str
@@ -230,7 +242,7 @@ class TrendSeries:
 
 @dataclass(frozen=True)
 class Trend:
-    """The stored days, with a series for each metric and model; ``days`` has every day from the first to the last.
+    """The stored days, with a series for each metric and model. ``days`` has every day from the first to the last.
 
     ``verdicts`` has the combined verdict of each day's gates, including those on slices: a word such as ``fail``,
     ``accepted`` or ``not evaluated``, or an empty string if the day has no gates.
@@ -243,7 +255,10 @@ class Trend:
 
 @dataclass(frozen=True)
 class SliceRow:
-    """A metric for a slice value, with a cell per model of the table, and the counts of the first non-empty cell."""
+    """A metric for a slice value, with one of ``cells`` per model of the table (None without a value).
+
+    The counts are those of the first cell that has a value.
+    """
 
     slice: str
     slice_value: str | None
@@ -255,7 +270,7 @@ class SliceRow:
 
 @dataclass(frozen=True)
 class SliceTable:
-    """Rows by slice and metric, worst slice value first; ``n_left_out`` counts ``metrics`` rows beyond the limit."""
+    """Rows by slice and metric, worst slice value first. ``n_left_out`` counts ``metrics`` rows beyond the limit."""
 
     models: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -265,9 +280,10 @@ class SliceTable:
 
 @dataclass(frozen=True)
 class CloserGroup:
-    """A group to look at: its ``key`` (empty if keys are hidden), both models' values, and the command to explain it.
+    """A group to look at: its ``key`` (empty if keys are hidden), the values of both models, and its numbers of rows.
 
-    ``explanation`` is the output of that command, if the spec asks for explanations.
+    ``value`` is the model's value. ``command`` is the command that explains the group, and ``explanation`` its output,
+    or None if the spec asks for none.
     """
 
     key: Mapping[str, Any]
@@ -282,7 +298,7 @@ class CloserGroup:
 
 @dataclass(frozen=True)
 class CloserLook:
-    """The groups where ``model`` is worst in ``metric``, and those where the model differs most from the baseline."""
+    """The groups where ``model`` is ``worst`` in ``metric``, and those that ``moved`` most from the baseline."""
 
     metric: str
     model: str
@@ -299,7 +315,10 @@ class CloserLook:
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a curve. ``threshold`` is None where no row is selected; the table stores infinity there."""
+    """A point of a curve.
+
+    ``threshold`` is None at the start, where no row is selected; the table has infinity there.
+    """
 
     x: float
     y: float
@@ -324,9 +343,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class CalibrationBin:
-    """Scores from ``low`` to ``high``; ``mean_score`` and ``rate`` (share of relevant rows) are None without rows.
+    """The rows with scores from ``low`` to ``high``.
 
-    ``pos`` and ``neg`` are the numbers (or weights) of relevant rows and of other rows. ``rows`` counts all rows.
+    ``mean_score`` and ``rate`` (the share of relevant rows) are None without rows. ``pos`` and ``neg`` are the numbers
+    (or weights) of relevant rows and of other rows. ``rows`` is the number of all rows.
     """
 
     low: float
@@ -343,7 +363,7 @@ class Calibration:
     """A model's mean score and its share of relevant rows, in the score bins that ``rule`` defines.
 
     ``slice`` and ``slice_value`` select the rows: all rows, or those with one value of a slice. If ``has_means`` is
-    true, mean scores are computed from sums. Otherwise each mean score is the score that names the bin, which is too
+    true, mean scores are computed from sums. Otherwise, each mean score is the score that names the bin, which is too
     low by up to a bin width. ``errors`` are the calibration metrics with their values.
     """
 
@@ -384,9 +404,9 @@ class Histogram:
 class AucUpBin:
     """A score bin whose share of relevant rows is out of order.
 
-    ``position`` is the bin's rank by score, 1 being the highest. ``best_position`` is its rank by ``rate``. ``lost`` is
-    the area lost through the wrong position. The loss from each wrongly ordered pair of bins is split evenly between
-    the two, so that the losses of all bins add up to :attr:`AucUp.gap`.
+    ``position`` is the bin's rank by score (the highest has 1), and ``best_position`` its rank by ``rate``, its share
+    of relevant rows. ``lost`` is the area lost through the wrong position. The loss from each wrongly ordered pair of
+    bins is split evenly between the two, so that the losses of all bins add up to :attr:`AucUp.gap`.
     """
 
     score: float
@@ -400,11 +420,11 @@ class AucUpBin:
 
 @dataclass(frozen=True)
 class AucUp:
-    """The AUC and the AUC_UP of a model, which show what the best order of the same score bins would gain.
+    """The AUC and the AUC_UP of a model. They show what the best order of the same score bins would gain.
 
     ``auc`` is the value of ``auc_metric``, and ``auc_up`` is the value of ``metric``. ``gap`` is AUC_UP minus the AUC
-    of the same bins: the area under ``by_rate`` minus the area under ``by_score``. ``worst`` are the bins that lose
-    the most area.
+    of the same bins: the area under ``by_rate`` minus the area under ``by_score``. ``n_wrong`` of the ``n_bins`` bins
+    are out of order, and ``worst`` are the bins that lose the most area.
     """
 
     model: str
@@ -447,7 +467,7 @@ class GroupDistribution:
 class PairedDistribution:
     """The distribution of the groups' differences, candidate minus baseline, binned as in :class:`GroupDistribution`.
 
-    The ``n_equal`` groups with difference zero are in no bin. Only one model has a value in ``n_unpaired`` groups.
+    The ``n_equal`` groups with difference zero are in no bin. In ``n_unpaired`` groups, only one model has a value.
     """
 
     metric: str
@@ -462,7 +482,10 @@ class PairedDistribution:
 
 @dataclass(frozen=True)
 class Definition:
-    """The meaning of a metric. If this version lacks the metric, only ``definition`` (from the table) is not None."""
+    """The meaning of a metric.
+
+    If this version lacks the metric, only ``metric`` and ``definition`` (from the table) are set.
+    """
 
     metric: str
     definition: str | None

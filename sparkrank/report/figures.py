@@ -1,4 +1,4 @@
-"""The charts of a report as plain values, which give the positions of marks independently of a drawing library."""
+"""The charts of a report as plain values, which give the positions of marks for any drawing library."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ AxisPlace: TypeAlias = "float | str"
 
 @dataclass(frozen=True)
 class ChartKey:
-    """A key of a chart, which explains a dash and shape and, for models only (``is_model``), a colour.
+    """An entry of a chart's legend, which explains a dash, a shape and, for models only (``is_model``), a colour.
 
-    ``name`` is shown in the legend. ``style`` numbers the combination of dash, shape and colour. On a page, charts
-    whose keys are all models have no legend of their own, because one legend serves the whole page.
+    ``name`` is shown in the legend. ``style`` is the number of the combination of dash, shape and colour. On a page,
+    charts whose keys are all models have no legend of their own, because one legend serves the whole page.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Line:
 
 @dataclass(frozen=True)
 class IntervalMark:
-    """A value and the two ends of its interval; either may be None. ``key`` is an index into the chart's keys."""
+    """A value and the two ends of its interval, which may be None. ``key`` is an index into the chart's keys."""
 
     key: int
     value: float
@@ -65,11 +65,12 @@ class IntervalRow:
 
 @dataclass(frozen=True)
 class Frame:
-    """The surroundings of the marks: axis titles and domains, sizes in pixels, and guide lines.
+    """What surrounds the marks: axis titles and domains, sizes in pixels, and guide lines.
 
     A line of up to ``marks`` points has a mark on every point, and a longer line only on the last point. ``days`` label
     the x axis. A vertical rule is drawn at each x in ``noted``. If ``powers`` (the highest value) is set, the y axis is
-    on a symlog scale with ticks at 0 and at powers of ten.
+    on a symlog scale with ticks at 0 and at powers of ten. ``steps`` draws step lines, and ``zero`` includes 0 in the
+    axis.
     """
 
     x_title: str = ""
@@ -135,7 +136,7 @@ _JOINED = re.compile(r"\\u(200[cd])")
 
 
 def shown_number(value: float | None) -> str:
-    """Format a value with four decimals, as in terminal output; None gives ``undefined``."""
+    """Return a value with four decimals, as in terminal output; ``undefined`` for None."""
     return "undefined" if value is None else f"{value:.4f}"
 
 
@@ -166,10 +167,10 @@ def interval_figures(
     about: str,
     frame: Callable[[str], Frame],
 ) -> Iterator[Figure]:
-    """Yield a chart for each metric of ``section``, with the texts of a column as rows and an interval for each model.
+    """Yield a chart for each metric of ``section``, with one row per text and an interval for each model.
 
-    ``label`` and ``value`` name columns of the table. A row of the table without a value has no interval. ``frame``
-    returns the surroundings of the chart of a metric.
+    ``label`` names the column with the texts, ``value`` the column with the values. A row of the table without a value
+    has no interval. ``frame`` returns the surroundings of the chart of a metric.
     """
     rows: tuple[TableRow, ...] = data.more.get(section, ())
     shown = charted(data.models, data.baseline)
@@ -196,7 +197,7 @@ def about_metric(data: ReportData, metric: str, about: str) -> str:
 
 
 def isolated(name: str | None, slice_name: str = "") -> str:
-    """Format a name for a sentence, isolating a right-to-left name so that it does not reorder the other words."""
+    """Return a name for a sentence. A right-to-left name is isolated, so it does not reorder the other words."""
     shown = shown_name(name, slice_name)
     is_mirrored = any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in shown)
     return f"\u2068{shown}\u2069" if is_mirrored else shown

@@ -1,4 +1,4 @@
-"""The index page, which lists stored days with their verdicts and links each report to the previous and next one."""
+"""The index page. It lists stored days with their verdicts and links each report to the previous and next one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 class IndexRow:
     """A line of the index: a day with its report's ``title``, a day without a report, or a gap of unevaluated days.
 
-    ``before`` names the day whose "previous" link leads here, and ``after`` the day whose "next" link leads here.
+    For a gap, ``is_evaluated`` is false. ``before`` names the day whose "previous" link leads here, and ``after`` the
+    day whose "next" link leads here; both may be None.
     """
 
     name: str
@@ -49,7 +50,10 @@ def title_in(page: str) -> str | None:
 
 
 def index_page(subject: str | None, column: str, titles: Mapping[str, str | None]) -> str:
-    """Render the index page. ``titles`` maps each day or window to its report's title, or to None without a report."""
+    """Return the HTML of the index page.
+
+    ``titles`` has the title of each day's or window's report, or None without one.
+    """
     rows = list(_rows(titles))
     template = environment().get_template("index.jinja")
     return template.render(subject=subject, column=column, rows=rows, **assets("index.js"))
@@ -69,7 +73,7 @@ def _rows(titles: Mapping[str, str | None]) -> Iterator[IndexRow]:
 
 
 def _days_between(first: str, last: str) -> Sequence[str]:
-    """Return the days strictly between ``first`` and ``last``; the result is empty for windows."""
+    """Return the days strictly between ``first`` and ``last``. There are none between windows."""
     with suppress(ValueError):
         start, end = dt.date.fromisoformat(first), dt.date.fromisoformat(last)
         return [str(start + dt.timedelta(days)) for days in range(1, (end - start).days)]

@@ -1,4 +1,7 @@
-"""SVG charts for embedding in a page, a third of the size of the library's output, with CSS classes for colours."""
+"""SVG charts to embed in a page.
+
+They take a third of the size of the library's output, with CSS classes for colours.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ _NOWHERE = ("", "translate(0,0)", "translate(0, 0)")
 
 
 def inline_svg(svg: str, ident: str, colours: Mapping[str, str], described_by: str = "") -> str:
-    """Convert the drawing library's SVG to an element of an HTML page, without a namespace.
+    """Return the drawing library's SVG as an element of an HTML page, without a namespace.
 
     All IDs in the result begin with ``ident``. ``colours`` maps colours to CSS classes. A fill gets the class itself,
     and a stroke gets the class prefixed with ``s``. ``described_by`` has the IDs of elements that describe the chart.

@@ -36,7 +36,7 @@ _SIGNS = {"pass": "pass", "fail": "**fail**", "undecided": "*undecided*"}
 
 
 def one_page(data: ReportData) -> str:
-    """Summarize the report in Markdown: the verdict, the headline with intervals and comparisons, and the problems."""
+    """Return a summary of the report in Markdown: verdict, headline with intervals and comparisons, and problems."""
     makers = (_verdict, _headline, _sentences, _gates, _slices, _source)
     parts = [f"### {_md(data.title)}", *(part for maker in makers for part in maker(data))]
     return "\n\n".join(parts) + "\n"
@@ -164,7 +164,7 @@ def _slices(data: ReportData) -> Iterator[str]:
 
 
 def _in_errors(row: ComparisonRow) -> float:
-    """Return the absolute difference in standard errors, which makes metrics of different scales comparable."""
+    """Return the absolute difference in standard errors. This makes metrics of different scales comparable."""
     return abs(row.difference or 0.0) / row.stderr if row.stderr else math.inf
 
 
@@ -183,7 +183,10 @@ def _source(data: ReportData) -> Iterator[str]:
 
 
 def latex_table(data: ReportData) -> str:
-    """Format the headline as a LaTeX ``tabular`` for the package booktabs: a row per metric, a column per model."""
+    """Return the headline as a LaTeX ``tabular`` for the package booktabs, with a row per metric.
+
+    Each model has a column.
+    """
     if data.headline is None:
         return f"% {redact(escape(data.missing.get('headline', _NO_METRICS)))}\n"
     models, cells = data.headline.models, data.headline.cells

@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML file, which loads no other file, escapes all text and works without scripts."""
+"""The report as one self-contained HTML file. It loads no other file, escapes all text and works without scripts."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def require_extra() -> None:
 
 
 def page(data: ReportData, *, has_index: bool = False) -> str:
-    """Render the report as one HTML page; equal data and library versions give identical pages.
+    """Return the report as one HTML page. Equal data and library versions give identical pages.
 
     If ``has_index`` is true, the page links to the index of all days and, through it, to the previous and next day.
     """
@@ -66,7 +66,7 @@ def page(data: ReportData, *, has_index: bool = False) -> str:
 
 
 class View:
-    """Values that the template needs beyond the fields of the report data: grouped rows, and charts."""
+    """Values that the template of the page needs besides the fields of the report data: grouped rows, and charts."""
 
     def __init__(self, data: ReportData) -> None:
         self._data = data
@@ -121,7 +121,10 @@ class View:
         return [own for own in sections if own.model in models]
 
     def charts(self, *names: str) -> list[dict[str, Any]]:
-        """Draw the figures of the named sections as SVG. A sole figure also has the SVG ``wide``, for wide pages."""
+        """Return the figures of the named sections, drawn as SVG.
+
+        A sole figure also has the SVG ``wide``, for wide pages.
+        """
         from markupsafe import Markup
 
         from sparkrank.report.chart_forms import PALETTE, drawn_chart, svg_of
@@ -149,7 +152,7 @@ class View:
 
     @property
     def headline(self) -> list[tuple[str, list[HeadlineRow | None]]]:
-        """The metrics over all rows, each with one cell per model."""
+        """The metrics over all rows, each with one cell per model. A cell is None if the model has no value."""
         headline = self._data.headline
         if headline is None:
             return []
@@ -158,7 +161,7 @@ class View:
 
     @property
     def whole(self) -> list[tuple[str, str, list[ComparisonRow]]]:
-        """The comparisons over all rows, as a triple (candidate, baseline, rows) for each candidate."""
+        """The comparisons over all rows, as triples (candidate, baseline, rows), one for each candidate."""
         by_pair: dict[tuple[str, str], list[ComparisonRow]] = {}
         for row in self._compared.values():
             if row.slice == ALL:
@@ -181,7 +184,9 @@ class View:
         ]
 
     def side(self, row: ComparisonRow | None) -> str:
-        """Return ``better`` or ``worse`` if the difference is clear and the metric has a direction, else ``""``."""
+        """Return ``better`` or ``worse`` if the difference is clear and the metric has a direction; otherwise
+        ``""``.
+        """
         return side_of(row, self._directions)
 
     def compared(self, cell: MetricValue) -> ComparisonRow | None:
@@ -199,7 +204,7 @@ class View:
 
     @property
     def days(self) -> dict[str, str]:
-        """The verdict of each day of the trend; the mapping is empty if the trend has no verdicts."""
+        """The verdict of each day of the trend; empty if the trend has no verdicts."""
         trend = self._data.trend
         return {} if trend is None else dict(zip(trend.days, trend.verdicts, strict=False))
 
@@ -224,7 +229,7 @@ class View:
 
 @cache
 def environment() -> Environment:
-    """Return the Jinja2 environment for all templates, which escapes every string."""
+    """Return the Jinja2 environment for all templates. It escapes every string."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(

@@ -1,4 +1,4 @@
-"""The tables from which a report is built, and functions that read their rows, with None for missing columns."""
+"""The tables from which a report is made, and functions that read their rows. Missing columns are read as None."""
 
 from __future__ import annotations
 
@@ -45,9 +45,11 @@ class ReportTables:
 
     ``run`` is the row of ``runs``, or the facts that an evaluation records about itself. ``baseline`` and ``level`` are
     used if the tables do not record them. The fields from ``most_unpaired`` to ``warnings`` come from the spec and the
-    run: ``keys`` are the group's key columns, and ``subject`` is what the evaluation is about. ``bins`` are read from
-    the table ``blocks``. ``missing`` has the reason for each missing section. ``conf`` is the path of the spec for use
-    in commands. ``explain`` takes key columns, keys, a metric and models, and returns an explanation for each key.
+    run: ``keys`` are the group's key columns, and ``subject`` is what the evaluation is about. ``before`` is the
+    previous day. ``bins`` are read from the table ``blocks``; ``bins_missing`` says why some were not. ``missing`` has
+    the reason for each missing section. ``conf`` is the path of the spec for use in commands. ``shows_keys`` is false
+    if keys of groups are hidden. ``explain`` takes key columns, keys, a metric and models, and returns an explanation
+    for each key.
     """
 
     kind: ReportKind
@@ -133,7 +135,7 @@ class ReportTables:
 
     @cached_property
     def verdicts(self) -> tuple[GateRow, ...]:
-        """The rows of the table ``gates``, with failures first and undecided checks next."""
+        """The rows of the table ``gates``: failures, then undecided checks, then the others."""
         return tuple(sorted(rows_of(self.gates, GateRow), key=lambda row: WORST_FIRST.index(row.verdict)))
 
 
@@ -156,7 +158,10 @@ def whole_day(table: pa.Table) -> pa.Table:
 
 
 def is_among(texts: pa.ChunkedArray, allowed: Sequence[str]) -> pa.ChunkedArray:
-    """Return a mask of the ``allowed`` strings. Filtering by a mask, unlike an expression, keeps the order of rows."""
+    """Return a mask of the ``allowed`` strings.
+
+    Filtering by a mask keeps the order of rows; by an expression, it does not.
+    """
     return pc.is_in(texts, value_set=pa.array(allowed, pa.string()))
 
 
@@ -166,7 +171,7 @@ def defined(value: Any) -> Any:
 
 
 def rows_of(table: pa.Table | None, kind: type[_R]) -> list[_R]:
-    """Return the rows of ``table`` as objects of the class ``kind``; without a table, return an empty list."""
+    """Return the rows of ``table`` as objects of the class ``kind``. Without a table, the list is empty."""
     if table is None:
         return []
     names = [column.name for column in fields(kind) if column.name in table.column_names]  # type: ignore[arg-type]
@@ -185,7 +190,7 @@ def _defined_column(column: pa.ChunkedArray) -> list[Any]:
 
 
 def by_cell(verdicts: Iterable[GateRow]) -> dict[tuple[str, str | None], tuple[GateRow, ...]]:
-    """Return the whole-day verdicts, keyed by metric and model."""
+    """Return the whole-day verdicts by metric and model."""
     cells: dict[tuple[str, str | None], tuple[GateRow, ...]] = {}
     for row in verdicts:
         if row.slice == ALL:
@@ -199,7 +204,7 @@ def worst(verdicts: Iterable[State]) -> State | None:
 
 
 def definitions_of(table: pa.Table) -> dict[tuple[str, str], str | None]:
-    """Return the definitions stored in a table ``metrics``, keyed by metric and model."""
+    """Return the definitions in a table ``metrics`` by metric and model."""
     if "definition" not in table.column_names:
         return {}
     rows = plain_texts(table.select(["metric", "model", "definition"])).to_pylist()
@@ -207,14 +212,14 @@ def definitions_of(table: pa.Table) -> dict[tuple[str, str], str | None]:
 
 
 def parsed(text: str) -> Metric | None:
-    """Parse a stored metric; return None if the metric is from another version or a module that is not imported."""
+    """Return a stored metric, or None if it is from another version or from a module that is not imported."""
     with suppress(MetricError):
         return Metric.parse(text)
     return None
 
 
 def json_object(text: str | None) -> dict[str, Any]:
-    """Parse the JSON object in ``text``; return an empty dict if ``text`` is not a JSON object."""
+    """Return the JSON object in ``text``, or an empty dict if ``text`` is not a JSON object."""
     document = None
     with suppress(ValueError):
         document = json.loads(text or "{}")

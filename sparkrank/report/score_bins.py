@@ -1,4 +1,4 @@
-"""Score bins from the table ``blocks``, of the whole day and of a few values of slices, read in batches.
+"""Score bins from the table ``blocks``, for the whole day and for a few values of slices. They are read in batches.
 
 Adjacent bins are joined if there are too many.
 """
@@ -57,7 +57,7 @@ class ScoreBins:
         return self.pos + self.neg
 
     def with_sums(self) -> ScoreBins:
-        """Return the bins with sums of scores; if these are not stored, each row counts with the score of its bin."""
+        """Return the bins with sums of scores. If these are not stored, each row counts with the score of its bin."""
         with np.errstate(invalid="ignore"):  # an infinite score times zero weight
             return self if self.score_sum is not None else replace(self, score_sum=self.score * self.mass)
 
@@ -70,7 +70,10 @@ class ScoreBins:
         return replace(self, **changed)
 
     def summed(self, first: Ints) -> ScoreBins:
-        """Join the bins from each index in ``first`` up to the next index into one bin, named by the first score."""
+        """Return the bins joined from each index in ``first`` up to the next index.
+
+        A joined bin has the first score.
+        """
         summed = self._changed(lambda amounts: np.add.reduceat(amounts, first))
         return replace(summed, score=self.score[first])
 
@@ -83,7 +86,10 @@ class ScoreBins:
 
     @classmethod
     def merged(cls, parts: Sequence[ScoreBins]) -> ScoreBins:
-        """Combine the bins of all ``parts``, which share a model and rule, sorted by score and joined if too many."""
+        """Return the bins of all ``parts``, sorted by score and joined if too many.
+
+        The parts share a model and rule.
+        """
         columns = {name: [getattr(part, name) for part in parts] for name in _AMOUNTS}
         order = np.argsort(np.concatenate(columns["score"]), kind="stable")
         whole: dict[str, Any] = {
@@ -112,7 +118,10 @@ def shown_places(metrics: pa.Table) -> tuple[SliceValue, ...]:
 
 
 def score_bins(batches: Iterable[pa.RecordBatch], places: Sequence[SliceValue]) -> BinsBySliceValue:
-    """Return the bins of ``places`` by model and rule, from ``batches`` with the available :data:`COLUMNS`."""
+    """Return the score bins of each slice value in ``places``, by model and rule.
+
+    ``batches`` may lack some of :data:`COLUMNS`.
+    """
     parts: dict[SliceValue, dict[tuple[str, str], list[ScoreBins]]] = {place: {} for place in places}
     for batch in batches:
         for place, of_place in parts.items():
@@ -136,7 +145,7 @@ def _rows_at(batch: pa.RecordBatch, place: SliceValue) -> pa.RecordBatch:
 
 
 def frame_bins(frame: DataFrame, places: Sequence[SliceValue]) -> tuple[BinsBySliceValue, str | None]:
-    """Return the bins in a Spark DataFrame, or no bins and a sentence with the reason if there are too many of them."""
+    """Return the bins in a Spark DataFrame by slice value; or no bins and the reason if there are too many."""
     columns = [name for name in COLUMNS if name in frame.columns]
     rows = frame.where(frame["slice"].isin([slice_ for slice_, _ in places])).select(columns)
     if rows.count() > MOST_FRAME_BINS:  # rows of all values of these slices
@@ -161,7 +170,7 @@ def _bins(model: str, rule: str, rows: pa.RecordBatch) -> ScoreBins:
 
 
 def chosen_bins(bins: BinsByRule, model: str, kinds: Sequence[str]) -> ScoreBins | None:
-    """Return the model's bins of the first rule kind in ``kinds`` that has bins, or None.
+    """Return the model's bins of the first rule kind in ``kinds`` that has bins, or None if no kind has any.
 
     Bins of the first label, and then those without ``rel``, are preferred.
     """

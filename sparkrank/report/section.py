@@ -1,4 +1,7 @@
-"""The class of report sections: how a section is built and drawn, and what to request if the tables lack its data."""
+"""The class of report sections.
+
+It says how a section is made and drawn, and what to request if the tables lack its data.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +21,13 @@ Drawer: TypeAlias = Callable[[ReportData], Iterable[Figure]]
 
 @dataclass(frozen=True)
 class ReportSection:
-    """A section of the report; its ``name`` is a field of :class:`ReportData` or a key of :attr:`ReportData.more`.
+    """A section of the report. Its ``name`` is a field of :class:`ReportData` or a key of :attr:`ReportData.more`.
 
-    ``make`` builds the section, and also returns a sentence with the reason if the section is empty or lacks some
-    models. ``advice`` says what to request if the section is missing. Evaluations use ``advice_in_memory`` instead, and
-    windows use ``advice_for_window``. ``part`` is the name and title of the page part that contains the section; by
-    default, the section has a part of its own. ``template`` is the Jinja2 template of the part; by default, it is the
-    file in ``templates`` with the part's name.
+    ``make`` makes the section, and also returns a sentence with the reason if the section is empty or lacks some
+    models. ``figures`` draws its charts, or is None. ``advice`` says what to request if the section is missing.
+    Evaluations use ``advice_in_memory`` instead, and windows use ``advice_for_window``. ``part`` is the name and title
+    of the page part that contains the section; by default, the section has a part of its own. ``template`` is the
+    Jinja2 template of the part; by default, it is the file in ``templates`` with the part's name.
     """
 
     name: str

@@ -24,7 +24,7 @@ ENDINGS: Mapping[str, ReportForm] = {".html": "html", ".htm": "html", ".md": "md
 
 
 def as_form(data: ReportData, form: ReportForm) -> str:
-    """Return the report as text in one of its forms; equal data give identical text.
+    """Return the report as text in one of its forms. Equal data give identical text.
 
     ``md`` is a summary, ``json`` contains everything, and ``latex`` is the headline as a table (which needs the
     booktabs package).
@@ -39,7 +39,10 @@ def as_form(data: ReportData, form: ReportForm) -> str:
 
 
 def form_of(out: str | None, asked: str | None) -> ReportForm:
-    """Return ``asked`` or, if None, the form for the suffix of ``out``; raise :class:`SpecError` if it is unknown."""
+    """Return ``asked`` or, if this is None, the form for the suffix of ``out``.
+
+    Raise :class:`SpecError` if it is unknown.
+    """
     ending = "" if out is None else Path(out).suffix.lower()
     instead = _REMOVED.get(ending if asked is None else asked, "")
     if asked is not None:
@@ -58,7 +61,7 @@ def form_of(out: str | None, asked: str | None) -> ReportForm:
 def write_report(data: ReportData, out: str, form: ReportForm) -> Path:
     """Write the report to the file ``out`` atomically, so that a reader sees either the old report or the new one.
 
-    Raises :class:`SpecError` if the folder does not exist, and :class:`SparkrankError` if the file cannot be written.
+    Raise :class:`SpecError` if the folder does not exist, and :class:`SparkrankError` if the file cannot be written.
     """
     if not out.strip():
         raise SpecError("out is empty: name the file that the report is written to")

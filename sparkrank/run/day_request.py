@@ -69,9 +69,7 @@ def resolve_day(spec: Spec, day: str | None) -> str:
 
 
 def places_of(spec: Spec, day: str) -> list[str]:
-    """Return a line for each location that is read or written for ``day``, such as ``input.path:
-    /log/dt=2026-01-31``.
-    """
+    """Return a line for each location that is read or written for ``day``: ``input.path: /log/dt=2026-01-31``."""
     lines = []
     for what, rows in spec.places:
         if rows.path is not None:

@@ -107,9 +107,7 @@ class Samples:
         return self.merged.partials.means.of_subjects(self.subjects, str(metric))
 
     def without_parts(self, metric: Metric, places: Ints) -> list[WithoutParts | None]:
-        """Return the values of each sample at ``places`` without each single part of the groups, or None without
-        parts.
-        """
+        """Return, for each sample at ``places``, the values without each single part of the groups, or None."""
         return [self.merged.without_parts(self.subjects[place], metric) for place in places.tolist()]
 
 

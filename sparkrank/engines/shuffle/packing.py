@@ -213,9 +213,7 @@ def _joined(pieces: Sequence[pa.RecordBatch], agreed: pa.Schema) -> pa.Table:
 
 
 def _with_narrow_labels(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
-    """Return ``schema`` with the narrow integer type that labels have in all ``pieces``; unchanged if their types
-    differ.
-    """
+    """Return ``schema`` with the narrow integer type of the labels in all ``pieces``; unchanged if types differ."""
     if LABEL not in schema.names:
         return schema
     kinds = {piece.schema.field(LABEL).type for piece in pieces} - {pa.null()}

@@ -1,6 +1,4 @@
-"""A store for the record batches of every bucket between reading and evaluation in one process, in memory or on
-disk.
-"""
+"""A store for the record batches of every bucket between reading and evaluation, in memory or on disk."""
 
 from __future__ import annotations
 
@@ -52,8 +50,7 @@ class LazyFile:
 
 
 class PieceStore:
-    """A store of the record batches (pieces) of every bucket: up to ``row_memory`` bytes in memory, the rest in
-    ``file``.
+    """A store of the record batches (pieces) of every bucket. Beyond ``row_memory`` bytes, they are in ``file``.
 
     To spill, the store joins all pieces in memory by bucket and writes the results. Meanwhile, other threads may add
     pieces up to :data:`SHARE_WHILE_SPILLING` of ``row_memory``. The file is not memory-mapped, because mapped pages

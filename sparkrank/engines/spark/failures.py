@@ -126,9 +126,7 @@ def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
 
 @contextmanager
 def condition_errors(what: str, condition: str) -> Iterator[None]:
-    """Raise errors in the SQL of ``condition`` again as :class:`sparkrank.base.errors.SpecError`, inside a ``with``
-    block.
-    """
+    """Raise errors in the SQL of ``condition`` as :class:`sparkrank.base.errors.SpecError`, inside a ``with`` block."""
     try:
         yield
     except Exception as error:

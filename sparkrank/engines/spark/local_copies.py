@@ -1,6 +1,4 @@
-"""Copies of a Spark DataFrame in a local file, for code that must read the same rows several times in the same
-order.
-"""
+"""Copies of Spark DataFrames in local files, for code that reads the same rows several times in the same order."""
 
 from __future__ import annotations
 

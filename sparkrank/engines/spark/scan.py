@@ -54,8 +54,7 @@ def evaluate_scan(
     files: GroupFiles | None = None,
     colocation: Colocation | None = None,
 ) -> Solved:
-    """Evaluate the inputs ``sides``, which must have been checked. If ``files`` is given, tasks write the group table
-    there.
+    """Evaluate the inputs ``sides``, which must have been checked. If ``files`` is given, tasks write groups there.
 
     If ``colocation`` is given, each task evaluates the files that it reads.
     """

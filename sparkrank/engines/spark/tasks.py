@@ -33,9 +33,7 @@ from sparkrank.states.pickling import stream_of
 
 @functools.cache
 def tune_worker() -> None:
-    """Tune this Spark worker process: it keeps freed memory, garbage collection skips modules, and writes are sent
-    at once.
-    """
+    """Tune this Spark worker: it keeps freed memory, collects no modules as garbage, and sends writes at once."""
     # Spark's daemon collects garbage after every task, which takes a large share of a worker's processor time.
     if os.environ.get("SPARKRANK_WORKER_TUNING") == "0":
         return

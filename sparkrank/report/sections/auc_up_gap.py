@@ -54,7 +54,7 @@ def _rule_of(metric: Metric) -> BinRule | None:
 
 
 def _auc_beside(values: Sequence[MetricValue], rule: str) -> MetricValue | None:
-    """Return the AUC to compare with AUC_UP: from the same bins if possible, else from the same relevant rows."""
+    """Return the AUC to compare with AUC_UP: from the same bins if possible, otherwise from the same relevant rows."""
     aucs = [(value, _rule_of(metric)) for value in values if (metric := parsed(value.metric)) and metric.name == "auc"]
     parsed_rule = BinRule.parse(rule)
     read = parsed_rule.rel, parsed_rule.judging
@@ -99,7 +99,7 @@ def _auc_up(bins: ScoreBins, value: MetricValue, metric: Metric, auc: MetricValu
 
 
 def _joined_steps(bins: ScoreBins, min_rows: int) -> ScoreBins:
-    """Return the bins by descending score, joined as for AUC_UP; a joined bin is named by the highest score in it."""
+    """Return the bins by descending score, joined as for AUC_UP. A joined bin has the highest score in it."""
     steps = bins.select(bins.mass > 0).select(slice(None, None, -1))
     if min_rows <= 1 or not len(steps.score):
         return steps
@@ -109,7 +109,7 @@ def _joined_steps(bins: ScoreBins, min_rows: int) -> ScoreBins:
 
 
 def _outline(x: Floats, y: Floats, score: Floats | None) -> tuple[Point, ...]:
-    """Return a curve from (0, 0) to (1, 1) with at most :data:`MOST_POINTS` points, at equal steps along the curve."""
+    """Return a curve from (0, 0) to (1, 1) of at most :data:`MOST_POINTS` points, at equal steps along the curve."""
     x, y = np.append(0.0, x), np.append(0.0, y)
     x[-1], y[-1] = 1.0, 1.0
     thresholds = np.full(len(x), np.inf) if score is None else np.append(np.inf, score)

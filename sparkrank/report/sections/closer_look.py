@@ -49,7 +49,7 @@ def _look(tables: ReportTables) -> Made:
 
 
 def _chosen(tables: ReportTables, metrics: Sequence[str]) -> tuple[str, str]:
-    """Return the metric and model of the worst gate that has both, else the first metric and the first candidate."""
+    """Return the metric and model of the worst gate that has both, or else the first metric and the first candidate."""
     for gate in tables.verdicts:
         if gate.verdict != "pass" and gate.metric in metrics and gate.model in tables.models:
             return gate.metric, gate.model
@@ -61,7 +61,7 @@ def _chosen(tables: ReportTables, metrics: Sequence[str]) -> tuple[str, str]:
 def _explained(
     tables: ReportTables, columns: Sequence[str], keys: Sequence[tuple[Any, ...]], metric: str, models: Sequence[str]
 ) -> tuple[dict[tuple[Any, ...], str], str | None]:
-    """Return the explanations by group key, and the reason if the spec asks for explanations but they failed."""
+    """Return the explanations by group key, and the reason if they were requested but failed."""
     if tables.explain is None or not keys:
         return {}, None
     try:

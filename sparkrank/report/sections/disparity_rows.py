@@ -15,7 +15,7 @@ def _made(tables: ReportTables) -> Made:
 
 
 def _figures(data: ReportData) -> Iterator[Figure]:
-    """Return an iterator of a chart for each metric, with the slices as rows."""
+    """Return an iterator over charts, one for each metric, with the slices as rows."""
     return interval_figures(
         data,
         "disparities",

@@ -1,4 +1,4 @@
-"""The distribution of each metric's values over groups, by model: counts in bins, computed in batches."""
+"""The report section with the distribution of each metric's values over groups, by model, as counts in bins."""
 
 from __future__ import annotations
 
@@ -31,14 +31,19 @@ _Counts: TypeAlias = "Counter[tuple[str, str, int]]"
 
 
 def binned(values: Floats, edges: Floats, groups: Ints | None = None) -> Ints:
-    """Count the values in each bin, weighted by ``groups`` if given. Values beyond the edges go into the outer bins."""
+    """Return the number of values in each bin, weighted by ``groups`` if given.
+
+    Outer bins include values beyond the edges.
+    """
     count = max(len(edges) - 1, 1)
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, count - 1)
     return np.bincount(place, groups, minlength=count).astype(np.int64)
 
 
 def most(wanted: int, values_of_each: int) -> int:
-    """Return the number of items to read: at most ``wanted``, within :data:`MOST_VALUES` in total, but at least one."""
+    """Return the number of items to read: at most ``wanted``, and :data:`MOST_VALUES` values in total, but at least
+    one.
+    """
     return max(min(wanted, MOST_VALUES // max(values_of_each, 1)), 1)
 
 
@@ -101,7 +106,7 @@ def _batches(table: GroupTable, metrics: Sequence[str]) -> Iterator[pa.RecordBat
 
 
 def _known_edges(text: str) -> Floats | None:
-    """Return the bin edges for a metric whose range of values is known and finite, and None for any other metric."""
+    """Return the bin edges for a metric whose range of values is known and finite; None for any other metric."""
     metric = parsed(text)
     if metric is None:
         return None
@@ -134,7 +139,10 @@ def _frame_ranges(table: GroupTable, metrics: Sequence[str]) -> dict[str, tuple[
 
 
 def _frame_counts(table: GroupTable, edges: Mapping[str, Floats]) -> Iterator[tuple[str, str, int, int]]:
-    """Count the groups of a Spark DataFrame by model, metric and bin on the workers, to transfer only counts."""
+    """Yield the numbers of groups of a Spark DataFrame by model, metric and bin.
+
+    Workers count, and only counts are sent.
+    """
     from pyspark.sql import functions as F
 
     from sparkrank.engines.spark.batches import named
@@ -171,7 +179,7 @@ def _stored(table: pa.Table, tables: ReportTables) -> tuple[GroupDistribution, .
 
 
 def _undefined(values: Iterable[MetricValue]) -> dict[tuple[str, str], int]:
-    """Return the number of groups with an undefined value, keyed by metric and model."""
+    """Return the number of groups with an undefined value, by metric and model."""
     metrics = [(parsed(value.metric), value) for value in values]
     return {
         (str(metric.of_groups), value.model): value.n_undefined or 0 for metric, value in metrics if metric is not None

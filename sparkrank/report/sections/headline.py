@@ -1,4 +1,4 @@
-"""The headline: the metrics over all rows, with their comparisons, gate verdicts and values on the previous day."""
+"""The report section with the metrics over all rows, with comparisons, gate verdicts and the previous day's values."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _headline(tables: ReportTables) -> Made:
 
 
 def _groups_text(tables: ReportTables) -> str:
-    """Return a sentence saying how many groups count towards the first metric that is a mean over groups, or ``""``."""
+    """Return a sentence that says how many groups count towards the first metric that is a mean; ``""`` without one."""
     known = ((row, parsed(row.metric)) for row in tables.values)
     means = [(row, metric) for row, metric in known if metric is not None and metric.declaration.is_averaged]
     if not means or not tables.keys or means[0][0].n_groups is None:

@@ -49,7 +49,7 @@ def _comparisons(tables: ReportTables) -> Made:
 
 
 def side_of(row: ComparisonRow | None, directions: Mapping[str, bool | None]) -> str:
-    """Return ``better`` or ``worse`` if the difference is clear and the metric has a direction, else ``""``."""
+    """Return ``better`` or ``worse`` if the difference is clear and the metric has a direction; otherwise ``""``."""
     direction = None if row is None else directions.get(row.metric)
     if row is None or not row.difference or direction is None or not is_sure(row):
         return ""
@@ -106,7 +106,10 @@ def _figure(
 
 
 def _on_one_axis(rows: Sequence[ComparisonRow]) -> list[list[ComparisonRow]]:
-    """Split the rows into charts, in order. Rows of similar extent share an axis, so that all intervals are visible."""
+    """Return the rows divided into charts, in order.
+
+    Rows of similar extent share an axis, so all intervals are visible.
+    """
     places = {id(row): place for place, row in enumerate(rows)}
     groups: list[list[ComparisonRow]] = []
     for row in sorted(rows, key=_extent, reverse=True):

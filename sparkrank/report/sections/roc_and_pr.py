@@ -1,4 +1,4 @@
-"""ROC and precision-recall curves, from the table ``curves``."""
+"""The report sections with ROC and precision-recall curves, from the table ``curves``."""
 
 from __future__ import annotations
 
@@ -83,7 +83,10 @@ def _section(kind: Literal["roc", "pr"], title: str, ask: str) -> ReportSection:
 
 
 def of_bins(name: str, title: str, ask: str, make: Maker, figures: Drawer) -> ReportSection:
-    """Return a section that needs score bins, in the page part of the curves; ``ask`` begins its advice."""
+    """Return a section that needs score bins, in the page part of the curves.
+
+    ``ask`` is the beginning of its advice.
+    """
     advice = f"{ask}, and for output.blocks: true."
     return ReportSection(name, title, make, advice, f"{ask}.", part=CURVES_PART, figures=figures)
 

@@ -69,7 +69,7 @@ def _calibration_in(bins: BinsByRule, model: str) -> Calibration | None:
 
 
 def _for_rates(bins: BinsByRule, model: str) -> ScoreBins | None:
-    """Return the most informative bins: equal-width bins if enough of them have rows, else bins fitted to scores."""
+    """Return the most informative bins: of equal width if enough of these have rows, otherwise fitted to scores."""
     own = chosen_bins(bins, model, ["bins"])
     with_sums = {key: scores for key, scores in bins.items() if scores.score_sum is not None}
     fine = chosen_bins(with_sums, model, _FOLLOWING) or chosen_bins(bins, model, _FOLLOWING)
@@ -79,7 +79,7 @@ def _for_rates(bins: BinsByRule, model: str) -> ScoreBins | None:
 
 
 def _are_probabilities(bins: BinsByRule, model: str, errors: Sequence[tuple[str, float | None]]) -> bool:
-    """Return whether all scores are in [0, 1], judged by bins that, unlike equal-width bins, can hold other scores."""
+    """Return whether all scores are in [0, 1]. Only bins that can hold other scores decide (not equal-width bins)."""
     scores = [
         own.score[own.mass > 0]
         for (name, rule), own in bins.items()
@@ -162,7 +162,7 @@ def _diagram(lines: Sequence[Line]) -> LineChart:
 
 
 def _points(calibration: Calibration) -> Iterator[tuple[float, float]]:
-    """Yield the points of a curve. A bin of few rows is joined with the next bins, or with previous bins at the end."""
+    """Yield the points of a curve. A bin of few rows is joined with the next bins (at the end, with previous bins)."""
     joined: list[Floats] = []  # for each point: its rows, their mass, the sum of their scores, and the relevant mass
     for one in calibration.bins:
         if one.mean_score is None or one.rate is None:

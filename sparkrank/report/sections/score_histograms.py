@@ -55,7 +55,7 @@ def _range(bins: Sequence[ScoreBins]) -> tuple[float, float]:
 
 
 def _edges(text: str, low: float, high: float) -> Floats:
-    """Return at most :data:`HISTOGRAM_BINS` + 1 edges that do not split the score bins of the rule ``text``."""
+    """Return at most :data:`HISTOGRAM_BINS` + 1 edges. They do not split the score bins of the rule ``text``."""
     rule = BinRule.parse(text)
     if rule.kind == "bins":
         count = _divisor(rule.size)
@@ -70,7 +70,7 @@ def _edges(text: str, low: float, high: float) -> Floats:
 
 
 def edges_between(low: float, high: float) -> Floats:
-    """Return edges of equal-width bins from ``low`` to ``high``; if these are equal or undefined, edges of one bin."""
+    """Return edges of equal-width bins from ``low`` to ``high``. If these are equal or undefined, there is one bin."""
     if not low <= high:
         return np.array([0.0, 0.0])
     shares: Floats = np.arange(HISTOGRAM_BINS + 1, dtype=np.float64) / HISTOGRAM_BINS
@@ -80,7 +80,7 @@ def edges_between(low: float, high: float) -> Floats:
 
 
 def _divisor(size: int) -> int:
-    """Return the largest divisor of ``size`` up to :data:`HISTOGRAM_BINS`, or that limit if the divisor is small."""
+    """Return the largest divisor of ``size`` up to :data:`HISTOGRAM_BINS`; that limit if the divisor is too small."""
     whole = max(count for count in range(1, HISTOGRAM_BINS + 1) if size % count == 0)
     return whole if whole > HISTOGRAM_BINS // 4 or size <= HISTOGRAM_BINS else HISTOGRAM_BINS
 

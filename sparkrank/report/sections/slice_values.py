@@ -76,10 +76,10 @@ def _slices(tables: ReportTables) -> Made:
 
 
 def _badness(tables: ReportTables, metrics: Sequence[str]) -> Callable[[SliceRow], float]:
-    """Return the sort key by which the worst slice values come first.
+    """Return the sort key that puts the worst slice values first.
 
     With a baseline, the key is the worst difference of any candidate in standard errors, so that small slice values do
-    not come first by chance. Otherwise it is the worst value of any model.
+    not come first by chance. Otherwise, it is the worst value of any model.
     """
     directions = {text: metric.declaration.higher_is_better for text in metrics if (metric := parsed(text)) is not None}
     worst: dict[tuple[str, str | None, str], float] = {}

@@ -23,7 +23,7 @@ _BAND = re.compile(r"band (\S+) to (\S+)$")
 
 @dataclass(frozen=True)
 class TrendDay:
-    """The tables of one day in the trend. ``reason`` says why the tables cannot be read, if this is the case.
+    """The tables of one day in the trend. ``reason`` says why they cannot be read; otherwise, it is None.
 
     ``verdict`` is the combined verdict of the day's gates, including those on slices, or ``""`` without gates.
     """
@@ -45,7 +45,7 @@ def verdict_of(gates: pa.Table) -> str:
 
 
 def trend_of(days: Sequence[TrendDay], keys: Sequence[tuple[str, str]]) -> Trend | None:
-    """Return the trend of (metric, model) pairs from the first stored day on; None for fewer than two stored days."""
+    """Return the trend of (metric, model) pairs from the first stored day on. None for fewer than two stored days."""
     stored = [place for place, day in enumerate(days) if day.state == "stored"]
     if len(stored) < 2:
         return None
@@ -110,7 +110,10 @@ def _point(
 
 
 def band_of_gate(gate: GateRow) -> tuple[float, float] | None:
-    """Return the ends of a ``history`` gate's band. The deciding end is exact; the other is rounded to six digits."""
+    """Return the ends of a ``history`` gate's band (the expected range), or None without a band.
+
+    The end that decides is exact; the other end is rounded to six digits.
+    """
     kind = KINDS.get(gate.kind)
     match = _BAND.search(gate.against or "") if kind is not None and kind.reads_history else None
     if match is None:

@@ -1,4 +1,4 @@
-"""The report section on the verdict from gates, warnings and limits, and the section with the gates' checks."""
+"""The report section with the verdict from gates, warnings and limits, and the section with the gates' checks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _counted(gate: str, names: Sequence[str], rows: Sequence[GateRow]) -> Stoppe
 
 
 def instant(value: Any) -> str | None:
-    """Format a timestamp as ISO 8601 in UTC, to the second. A timestamp without a time zone is taken as UTC."""
+    """Return a timestamp as ISO 8601 in UTC, to the second. A timestamp without a time zone is taken as UTC."""
     if not isinstance(value, dt.datetime):
         return None if value is None else str(value)
     in_utc = value.replace(tzinfo=dt.timezone.utc) if value.tzinfo is None else value.astimezone(dt.timezone.utc)

@@ -70,8 +70,8 @@ def is_higher_better(metric: str) -> bool:
 def largest_first(side: ModelGroups, of_side: Ints, gain: Floats, places: Ints, keys: pa.Schema, top: int) -> Ints:
     """Return the ``top`` indices from ``places`` with the largest ``gain``, largest first. Ties are ordered by key.
 
-    Index i stands for the row ``of_side[i]`` of ``side``, the left or the right run. ``gain`` is not NaN at any index
-    in ``places``.
+    Index i is for the row ``of_side[i]`` of ``side``, which is the left or the right run. ``gain`` is not NaN at any
+    index in ``places``.
     """
     if not len(places):
         return places

@@ -29,8 +29,8 @@ def validate_choice(groups: GroupChoice | None) -> None:
 def without_states(sides: Sequence[RunStates | str], groups: GroupChoice | None) -> list[str]:
     """Return one note for each run without states. It says why only common groups are compared.
 
-    A string in ``sides`` stands for a run without states and gives the reason. Raise :class:`InputError` if a run lacks
-    states and ``groups`` is ``all``.
+    A string in ``sides`` is the reason why a run has no states. Raise :class:`InputError` if a run lacks states and
+    ``groups`` is ``all``.
     """
     reasons = [side for side in sides if isinstance(side, str)]
     if reasons and groups == "all":

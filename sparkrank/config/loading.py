@@ -266,7 +266,7 @@ def _keys_at(path: Iterable[str]) -> list[str]:
 
 
 def _types_in(annotation: Any) -> Iterator[Any]:
-    """Yield ``annotation`` and all types inside. An optional section is a union with None, a list has its elements."""
+    """Yield ``annotation`` and all types inside it, such as those of a union or the elements of a list."""
     yield annotation
     for part in get_args(annotation):
         yield from _types_in(part)

@@ -94,9 +94,9 @@ def _takes_turns(run: Run) -> bool:
 
 
 def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], plan: Plan) -> set[int]:
-    """Add ``pieces`` to ``store``, and return the numbers of all buckets.
+    """Add ``pieces`` (record batches) to ``store``, and return the numbers of all buckets.
 
-    Each piece has the number of its first bucket.
+    Each piece comes with the number of its first bucket.
     """
     arriving = ArrivingPieces(store)
     first, piece = 0, None

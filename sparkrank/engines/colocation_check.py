@@ -27,24 +27,24 @@ GroupKey: TypeAlias = tuple[Any, ...]
 
 
 def validate_colocation(
-    repeated: RepeatedKeys, sets: Sequence[FileSet], sides: Sides, plan: Plan, colocation: Colocation
+    hashes: RepeatedKeys, sets: Sequence[FileSet], sides: Sides, plan: Plan, colocation: Colocation
 ) -> None:
     """Raise :class:`InputError` if a group has rows in several of ``sets``.
 
-    In a sorted file, the rows of a group must also be adjacent. ``repeated`` has the hashes that occur several times.
+    In a sorted file, the rows of a group must also be adjacent. ``hashes`` are the key hashes that occur several times.
     """
-    if not repeated.count:
+    if not hashes.count:
         return
     read = sides.key_reader(plan, FILE_BATCH_ROWS)
-    for hash_, numbers in repeated.examples:
+    for hash_, numbers in hashes.examples:
         paths = _paths_by_key(hash_, {number: sets[number] for number in numbers}, read)
         if len(numbers) > len(paths):  # otherwise several keys share this hash, and each of them stands in one place
             raise InputError(
                 f"{_where(paths, plan, len(sides.pairs))}: grouped: {colocation.by} does not hold; leave it out"
             )
-    if repeated.count > len(repeated.examples):
+    if hashes.count > len(hashes.examples):
         raise InputError(
-            f"{repeated.count:,} hashes of group keys occur in several places, more than are compared by their keys: "
+            f"{hashes.count:,} hashes of group keys occur in several places, more than are compared by their keys: "
             f"grouped: {colocation.by} cannot be checked; leave it out"
         )
 

@@ -77,8 +77,9 @@ class Lane(Protocol):
         """
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:
-        """Return the session settings that the rows depend on; without the time zone if the spec has its
-        ``own_zone``.
+        """Return the session settings that the rows depend on.
+
+        The time zone is left out if the spec has its ``own_zone``.
         """
 
 

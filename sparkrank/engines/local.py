@@ -71,7 +71,7 @@ def evaluate_local(
     row_memory: int = ROW_MEMORY_BYTES,
     colocation: Colocation | None = None,
 ) -> Solved:
-    """Evaluate the inputs ``sides`` in ``buckets`` buckets on all cores. The inputs must have been checked.
+    """Evaluate the inputs (``sides``) in ``buckets`` buckets on all cores. The inputs must have been checked.
 
     If ``colocation`` is given, files of whole groups are evaluated by the threads that read them. ``taskset`` or
     ``pyarrow.set_cpu_count`` can limit the cores. Rows beyond ``row_memory`` bytes are kept on disk.

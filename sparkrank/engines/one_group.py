@@ -95,7 +95,7 @@ class GroupKeys:
 
 
 def _readings(name: str, value: Any, kind: pa.DataType) -> list[pa.Scalar]:
-    """Return the values of type ``kind`` that ``value`` may stand for. A string may stand for several byte values."""
+    """Return the values of type ``kind`` that ``value`` may mean. A string may mean several values of bytes."""
     if not (_is_bytes(kind) and isinstance(value, str)):
         return [_as_kind(name, value, kind)]
     width = kind.byte_width if pa.types.is_fixed_size_binary(kind) else None
@@ -189,6 +189,6 @@ def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) 
 
 
 def validate_few(rows: int) -> None:
-    """Raise :class:`InputError` if the groups have more ``rows`` than anybody could read (:data:`MOST_ROWS`)."""
+    """Raise :class:`InputError` if the groups have more ``rows`` than a person could read (:data:`MOST_ROWS`)."""
     if rows > MOST_ROWS:
         raise InputError(f"the groups have {rows:,} rows: up to {MOST_ROWS:,} are explained")

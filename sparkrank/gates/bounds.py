@@ -27,7 +27,7 @@ class BoundVerdict(NamedTuple):
 
 
 def side_of(
-    measured: IntervalEstimate, bound: float, sign: int, level: float = 0.95, *, has_interval: bool = True
+    estimate: IntervalEstimate, bound: float, sign: int, level: float = 0.95, *, has_interval: bool = True
 ) -> BoundVerdict:
     """Return on which side of ``bound`` the estimated value is. Lower is worse if ``sign`` is 1, higher if it is -1.
 
@@ -44,29 +44,29 @@ def side_of(
     >>> side_of(IntervalEstimate(1.0, None, None, None, interval="too few", n_groups=2), 0.3, 1)
     BoundVerdict(verdict='undecided', p=None, why='2 groups are too few to say')
     """
-    value = float(measured.value or 0.0)
-    low, high = (_known(end) for end in (measured.low, measured.high))
-    if low is None and high is None and measured.interval is None and not has_interval:
+    value = float(estimate.value or 0.0)
+    low, high = (_known(end) for end in (estimate.low, estimate.high))
+    if low is None and high is None and estimate.interval is None and not has_interval:
         return BoundVerdict("pass" if sign * (value - bound) >= 0 else "fail")
-    if (why := _lack(measured, low, high)) is not None:
+    if (why := _lack(estimate, low, high)) is not None:
         return BoundVerdict("undecided", why=why)
     worst, best = (low, high) if sign > 0 else (high, low)
-    p = _p(measured, bound, sign, level, low, high)
+    p = _p(estimate, bound, sign, level, low, high)
     if worst is not None and sign * (worst - bound) >= 0:
         return BoundVerdict("pass", p)
     return BoundVerdict("fail" if best is not None and sign * (best - bound) < 0 else "undecided", p)
 
 
-def _lack(measured: IntervalEstimate, low: float | None, high: float | None) -> str | None:
-    """Return the reason why the interval of ``measured`` cannot decide, or None if the interval can decide."""
-    if measured.interval == OFF.method:
+def _lack(estimate: IntervalEstimate, low: float | None, high: float | None) -> str | None:
+    """Return the reason why the interval of ``estimate`` cannot decide, or None if the interval can decide."""
+    if estimate.interval == OFF.method:
         return "uncertainty.off has turned its interval off"
-    if measured.interval == TOO_FEW.method:
-        return _too_few(measured)
+    if estimate.interval == TOO_FEW.method:
+        return _too_few(estimate)
     if low is None and high is None:
         return "it has no interval"
     if low is not None and high is not None and not low < high:
-        return f"its interval has no width, and {_too_few(measured)}"
+        return f"its interval has no width, and {_too_few(estimate)}"
     return None
 
 
@@ -79,17 +79,17 @@ def too_few_pairs(difference: IntervalEstimate, level: float) -> str | None:
     return _too_few(difference) if groups is not None and 2.0**-groups > (1 - level) / 2 else None
 
 
-def _groups(measured: IntervalEstimate) -> float | None:
+def _groups(estimate: IntervalEstimate) -> float | None:
     """Return the number of groups from which a value was computed, or None if the groups were not counted."""
-    if measured.n_groups is None:
-        return measured.n_effective
-    effective = math.inf if measured.n_effective is None else measured.n_effective
-    return min(measured.n_groups - (measured.n_undefined or 0), effective)
+    if estimate.n_groups is None:
+        return estimate.n_effective
+    effective = math.inf if estimate.n_effective is None else estimate.n_effective
+    return min(estimate.n_groups - (estimate.n_undefined or 0), effective)
 
 
-def _too_few(measured: IntervalEstimate) -> str:
+def _too_few(estimate: IntervalEstimate) -> str:
     """Return a message about too few groups. Even many groups can be too few if hardly any of their values differ."""
-    known = _groups(measured)
+    known = _groups(estimate)
     if known is None:
         return "its groups are too few to say"
     groups = f"{known:,.0f} group" if round(known) == 1 else f"{known:,.0f} groups"
@@ -99,31 +99,31 @@ def _too_few(measured: IntervalEstimate) -> str:
 
 
 def _p(
-    measured: IntervalEstimate, bound: float, sign: int, level: float, low: float | None, high: float | None
+    estimate: IntervalEstimate, bound: float, sign: int, level: float, low: float | None, high: float | None
 ) -> float | None:
     """Return the p-value of the hypothesis that the true value is at ``bound`` or on the good side of ``bound``.
 
     The method of the interval determines the test. For a method without a test, the p-value is computed from the ends
     of the interval, as for a normal distribution. The result is None if there is no test.
     """
-    p = _p_of_method(measured, bound, sign)
+    p = _p_of_method(estimate, bound, sign)
     best = high if sign > 0 else low
     if p is not None or best is None:
         return p
-    half = (high - low) / 2 if low is not None and high is not None else abs(best - float(measured.value or 0.0))
-    if measured.interval == SEQUENCE or half == 0:  # a sequence is valid for all looks together, so no look has a p
+    half = (high - low) / 2 if low is not None and high is not None else abs(best - float(estimate.value or 0.0))
+    if estimate.interval == SEQUENCE or half == 0:  # a sequence is valid for all looks together, so no look has a p
         return None
     quantile = NormalDist().inv_cdf(0.5 + level / 2)
     return 0.5 * math.erfc(quantile * (1 + sign * (bound - best) / half) / math.sqrt(2))
 
 
-def _p_of_method(measured: IntervalEstimate, bound: float, sign: int) -> float | None:
-    method, value = measured.interval or "t", float(measured.value or 0.0)
+def _p_of_method(estimate: IntervalEstimate, bound: float, sign: int) -> float | None:
+    method, value = estimate.interval or "t", float(estimate.value or 0.0)
     if method not in _TAILS:
         return None
     if sign < 0:  # test the other tail, without the rounding error of 1 - p
         value, bound = (1 - value, 1 - bound) if method in _SHARES else (-value, -bound)
-    p = tail(value, bound, measured.stderr, measured.degrees, method, measured.n_effective)
+    p = tail(value, bound, estimate.stderr, estimate.degrees, method, estimate.n_effective)
     return None if math.isnan(p) else p
 
 
@@ -133,29 +133,29 @@ class _Bound(GateKind):
     sign: ClassVar[int]
     beyond: ClassVar[str]
 
-    def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> Judged:
         """Return the verdict of :func:`side_of` on the value and the bound."""
         has_interval = cell.metric not in evidence.without_interval
-        side = side_of(measured, rule.bound, self.sign, evidence.level, has_interval=has_interval)
+        side = side_of(estimate, rule.bound, self.sign, evidence.level, has_interval=has_interval)
         bound = f"{rule.bound:.6g}"
         sentence = {
             "pass": f"is not {self.beyond} {bound}",
-            "fail": f"is {self.beyond} {bound} by {shown_number(abs(float(measured.value or 0.0) - rule.bound))}",
-            "undecided": f"could be {self.beyond} {bound}: {side.why or reach_text(measured, self.sign, rule.bound)}",
+            "fail": f"is {self.beyond} {bound} by {shown_number(abs(float(estimate.value or 0.0) - rule.bound))}",
+            "undecided": f"could be {self.beyond} {bound}: {side.why or reach_text(estimate, self.sign, rule.bound)}",
         }[side.verdict]
         return Judged(
             VerdictKey(rule.gate, rule.kind, cell),
             side.verdict,
-            f"{interval_text(measured, rule.bound)} {sentence}{alone_text(side, measured)}",
-            measured.value,
+            f"{interval_text(estimate, rule.bound)} {sentence}{alone_text(side, estimate)}",
+            estimate.value,
             None,
             rule.bound,
-            measured.low,
-            measured.high,
+            estimate.low,
+            estimate.high,
             rule.undecided,
-            judged=measured.value,
-            deviation=measured.stderr,
-            degrees=measured.degrees or math.inf,
+            judged=estimate.value,
+            deviation=estimate.stderr,
+            degrees=estimate.degrees or math.inf,
             sign=self.sign,
             p=side.p,
             alpha=evidence.alpha,
@@ -174,21 +174,21 @@ class Max(_Bound):
     name, sign, beyond = "max", -1, "above"
 
 
-def interval_text(measured: IntervalEstimate, line: float | None = None) -> str:
+def interval_text(estimate: IntervalEstimate, line: float | None = None) -> str:
     """Format a value with its interval for gate messages, with enough digits to distinguish them from ``line``."""
-    value, low, high = (shown_number(number, line) for number in measured[:3])
-    return value if _known(measured.low) is None or _known(measured.high) is None else f"{value} ({low} to {high})"
+    value, low, high = (shown_number(number, line) for number in estimate[:3])
+    return value if _known(estimate.low) is None or _known(estimate.high) is None else f"{value} ({low} to {high})"
 
 
-def reach_text(measured: IntervalEstimate, sign: int, line: float) -> str:
+def reach_text(estimate: IntervalEstimate, sign: int, line: float) -> str:
     """Return a clause that says how far the interval reaches on the bad side of ``line``."""
-    worst = _known(measured.low if sign > 0 else measured.high)
+    worst = _known(estimate.low if sign > 0 else estimate.high)
     return "its interval has no end there" if worst is None else f"the interval reaches {shown_number(worst, line)}"
 
 
-def alone_text(side: BoundVerdict, measured: IntervalEstimate) -> str:
+def alone_text(side: BoundVerdict, estimate: IntervalEstimate) -> str:
     """Return a remark if the verdict was decided without an interval; otherwise an empty string."""
-    alone = side.verdict != "undecided" and _known(measured.low) is None and _known(measured.high) is None
+    alone = side.verdict != "undecided" and _known(estimate.low) is None and _known(estimate.high) is None
     return " (the value alone decides: it has no interval by nature)" if alone else ""
 
 

@@ -134,7 +134,7 @@ def facts_of(
     beside: Iterable[str] = (),
     disparities: pa.Table | None = None,
 ) -> Facts:
-    """Extract the facts of the day or window ``name`` that concern ``rules`` or the models named in ``beside``."""
+    """Return the facts of the day or window ``name`` that concern ``rules``, or the models named in ``beside``."""
     beside = set(beside)
     rows = _asked(metrics, rules, beside)
     measured = dict(zip(_cells(rows, "model"), IntervalEstimate.of(rows, "value"), strict=True))

@@ -201,11 +201,11 @@ def _furthest(degrees: int, days: int) -> float:
     return quantile * math.sqrt(degrees / (degrees - 1 + quantile**2))
 
 
-def own_error(measured: IntervalEstimate) -> float | None:
+def own_error(estimate: IntervalEstimate) -> float | None:
     """Return the standard error of a value, or else (as for percentiles) a quarter of its interval; None if unknown."""
-    stderr = measured.stderr
-    if stderr is None and measured.low is not None and measured.high is not None:
-        stderr = (measured.high - measured.low) / 4
+    stderr = estimate.stderr
+    if stderr is None and estimate.low is not None and estimate.high is not None:
+        stderr = (estimate.high - estimate.low) / 4
     return None if stderr is None or math.isnan(stderr) or stderr <= 0 else stderr
 
 
@@ -222,10 +222,11 @@ class Past:
 
 
 def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -> Past:
-    """Return the earlier days, at most ``most``, with which a value of ``cell`` under this ``definition`` is compared.
+    """Return the earlier days, at most ``most``, to compare with a value of ``cell`` under this ``definition``.
 
-    A day on which the value failed is left out, unless a person has accepted the failure. The history begins with the
-    last day marked as a new beginning. It also begins with two accepted failures in a row, which count as a new level.
+    A cell is a metric of a model for a slice value. A day on which the value failed is left out, unless a person has
+    accepted the failure. The history begins with the last day marked as a new beginning. It also begins with two
+    accepted failures in a row, which count as a new level.
     """
     left_out = dict.fromkeys(("on which it failed", "of another definition", "without a value"), 0)
     days: list[tuple[str, IntervalEstimate]] = []
@@ -259,40 +260,40 @@ class AsBefore(GateKind):
     word, phrase = "not_worse_than", "not worse than"
     compares, reads_history = True, True
 
-    def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> Judged:
         """Judge whether the value is inside its history band, at both ends or only at the worse end."""
         options = evidence.history
-        past = past_of(cell, measured.definition, evidence.standard, options.days)
-        key, value, days = VerdictKey(rule.gate, rule.kind, cell), float(measured.value or 0.0), _days(len(past.days))
-        undecided = Judged(key, "undecided", "", value, low=measured.low, high=measured.high, policy=rule.undecided)
+        past = past_of(cell, estimate.definition, evidence.standard, options.days)
+        key, value, days = VerdictKey(rule.gate, rule.kind, cell), float(estimate.value or 0.0), _days(len(past.days))
+        undecided = Judged(key, "undecided", "", value, low=estimate.low, high=estimate.high, policy=rule.undecided)
         if len(past.days) < options.least_days:
             alike = " of the same weekday" if options.same_weekday else ""
             since = "before" if past.anew is None else f"since it began anew on {past.anew}"
             lack = f"its history has {days}{alike} {since}, and {options.least_days} are needed for a band"
             return replace(undecided, reason=f"{lack}{_left_out_text(past.left_out)}")
         stderrs = [own_error(day) for _, day in past.days]
-        if measured.interval == TOO_FEW.method and any(stderr is not None for stderr in stderrs):
+        if estimate.interval == TOO_FEW.method and any(stderr is not None for stderr in stderrs):
             return replace(undecided, reason="it has too few groups to say how far they move it, unlike on days before")
         weekdays = [_weekday(name, options) for name in (evidence.facts.name, *(name for name, _ in past.days))]
-        if (for_few := _defined_for_few(measured, past, weekdays, undecided, options)) is not None:
+        if (for_few := _defined_for_few(estimate, past, weekdays, undecided, options)) is not None:
             return replace(undecided, reason=f"{for_few}{_left_out_text(past.left_out)}")
         band = band_of([float(day.value or 0.0) for _, day in past.days], stderrs, weekdays[1:], weekdays[0])
         left_out = _left_out_text({**past.left_out, "far from the others": band.strays})
-        if band.constant is not None and own_error(measured) is None and not _has_been(value, band):
+        if band.constant is not None and own_error(estimate) is None and not _has_been(value, band):
             constant, count = band.constant
             of_days = f"{_days(band.alike)} of its weekday" if band.by_weekday else days
             often = f"{'all' if count == band.alike else count} of the {of_days} before"
             known = f"it was {shown_number(constant)} on {often}, and has no error of its own"
             return replace(undecided, reason=f"{known}: nothing says how far it may move{left_out}")
-        judged = _against_band(undecided, band, own_error(measured), rule.margin, options, evidence.sign(cell))
+        judged = _against_band(undecided, band, own_error(estimate), rule.margin, options, evidence.sign(cell))
         return replace(judged, reason=f"{judged.reason}{left_out}")
 
 
 def _defined_for_few(
-    measured: IntervalEstimate, past: Past, weekdays: Sequence[int | None], undecided: Judged, options: History
+    estimate: IntervalEstimate, past: Past, weekdays: Sequence[int | None], undecided: Judged, options: History
 ) -> str | None:
     """Return a message if the value is defined in a much smaller share of groups than before; otherwise None."""
-    today = measured.defined
+    today = estimate.defined
     if today is None or today[0] == 1.0:
         return None
     known = [(day.defined, weekday) for (_, day), weekday in zip(past.days, weekdays[1:], strict=True)]
@@ -306,8 +307,8 @@ def _defined_for_few(
     band, one_sided = band_of(values, errors, of_days, weekdays[0]), replace(options, sides="worse")
     if _against_band(replace(undecided, value=today[0]), band, today[1], Margin(), one_sided, 1).verdict == "pass":
         return None
-    groups = measured.n_groups or 0
-    now = f"{groups - (measured.n_undefined or 0):,} of {groups:,} groups ({today[0]:.1%})"
+    groups = estimate.n_groups or 0
+    now = f"{groups - (estimate.n_undefined or 0):,} of {groups:,} groups ({today[0]:.1%})"
     return f"it is defined in {now}, where {usual:.1%} are usual: a value of so few is not compared with those before"
 
 

@@ -88,7 +88,7 @@ class Judge:
         return sorted(judged, key=worst_first)
 
     def _is_small(self, cell: Cell, facts: Facts, before: Facts | None) -> bool:
-        """Return whether the slice value of ``cell`` has too few groups, on the day or, if missing there, before."""
+        """Return whether the slice value of ``cell`` has too few groups on the day or, if missing there, before."""
         measured = facts.measured.get(cell) or (None if before is None else before.measured.get(cell))
         groups = None if measured is None else measured.n_groups
         return cell.slice != ALL and groups is not None and groups < self.least_groups

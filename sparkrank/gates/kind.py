@@ -79,6 +79,6 @@ class GateKind:
         """
         return rule.covers(cell) and not (self.needs_direction(history) and better.get(cell.metric, True) is None)
 
-    def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> Judged:
         """Return the verdict of ``rule`` on ``cell`` (metric, model, slice value). Its value must be defined."""
         raise NotImplementedError

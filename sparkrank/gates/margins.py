@@ -26,9 +26,9 @@ class _Difference(GateKind):
         """Return the directions that are bad: 1 if a lower difference is bad, -1 if a higher difference is bad."""
         raise NotImplementedError
 
-    def verdict(self, rule: Rule, cell: Cell, measured: IntervalEstimate, evidence: Evidence) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> Judged:
         """Return a pass if the whole interval of the difference is within the margin in every bad direction."""
-        facts, value, against = evidence.facts, measured.value, str(rule.against)
+        facts, value, against = evidence.facts, estimate.value, str(rule.against)
         if facts.compared is None:
             return failure(rule, cell, f"{facts.name} has no table comparisons to judge it by", value)
         difference = facts.compared.get((cell, against))
@@ -40,13 +40,13 @@ class _Difference(GateKind):
         if rule.margin.relative and _is_undefined(baseline):
             share = f"{against} has no value on {facts.name} of which to take the margin, {rule.margin}"
             return failure(rule, cell, share, value)
-        why = _unpaired(cell, difference, measured, baseline, rule, evidence.most_unpaired)
+        why = _unpaired(cell, difference, estimate, baseline, rule, evidence.most_unpaired)
         if why is None and cell.metric not in evidence.without_interval:
             why = too_few_pairs(difference, evidence.level)
         margin = rule.margin.of(float(baseline.value or 0.0))
         tests = []
         for sign in self.signs(cell, evidence):
-            tested, lack = _with_margin(difference, measured, baseline, rule, sign, evidence.level)
+            tested, lack = _with_margin(difference, estimate, baseline, rule, sign, evidence.level)
             bound = 0.0 - sign * margin
             has_interval = cell.metric not in evidence.without_interval
             side = side_of(tested, bound, sign, evidence.level, has_interval=has_interval)
@@ -108,8 +108,8 @@ class Equivalent(_Difference):
         return 1, -1
 
 
-def _is_undefined(measured: IntervalEstimate) -> bool:
-    return measured.value is None or math.isnan(measured.value)
+def _is_undefined(estimate: IntervalEstimate) -> bool:
+    return estimate.value is None or math.isnan(estimate.value)
 
 
 def _decisive(test: tuple[BoundVerdict, float, int, IntervalEstimate]) -> tuple[int, float]:
@@ -172,6 +172,6 @@ def _with_margin(
     return difference._replace(low=low, high=high, stderr=stderr, degrees=degrees), None
 
 
-def _stderr(measured: IntervalEstimate) -> float | None:
+def _stderr(estimate: IntervalEstimate) -> float | None:
     """Return the standard error; 0 for a value without any variation, whose difference from another value may vary."""
-    return 0.0 if measured.stderr is None and measured.interval in ("wilson", TOO_FEW.method) else measured.stderr
+    return 0.0 if estimate.stderr is None and estimate.interval in ("wilson", TOO_FEW.method) else estimate.stderr

@@ -1,6 +1,7 @@
 """A histogram that keeps single rows. It is used if most bins have only one row, as is common with exact bins.
 
-A row takes 9 bytes, or 17 with a weight; a bin would take 32 bytes, or 160 with limbs. Rows are kept in sorted runs.
+A row takes 9 bytes, or 17 with a weight; a bin would take 32 bytes, or 160 with limbs (floats of exact sums). Rows are
+kept in sorted runs.
 """
 
 from __future__ import annotations

@@ -211,14 +211,17 @@ class ScoredRows:
         return flags
 
     def weight_where(self, flags: Flags, segments: Segments) -> Floats:
-        """Return the weight of flagged rows in each segment, as six limbs that add up to it. Shape: (segments, 6)."""
+        """Return the weight of flagged rows in each segment, as six floats that add up to it. Shape: (segments, 6)."""
         if self.weights is None:
             return whole_limbs(segments.count_flagged(flags))
         rows = np.flatnonzero(flags)
         return exact_sums(self.weights[rows], segments.of(rows))
 
     def weighted_sum(self, values: Callable[[slice], Floats], segments: Segments) -> Floats:
-        """Return the sum of weights times ``values(slice)`` over each segment, as six limbs. Shape: (segments, 6)."""
+        """Return the sum of weights times ``values(slice)`` over each segment, as six floats that add up to it.
+
+        Shape: (segments, 6).
+        """
         weights = self.weights
         if weights is None:
             return exact_sums_of(values, len(self.scores), segments)

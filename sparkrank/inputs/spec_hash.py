@@ -67,7 +67,10 @@ def hash_of_plan(
 
 
 def _as_before(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove roles that change no result from ``asked``, and newer roles without a column, to keep older hashes."""
+    """Return ``asked`` without roles that change no result, and without newer roles that have no column.
+
+    Hashes of earlier releases thus stay the same.
+    """
     columns = {
         role: _filled(column)
         for role, column in asked["columns"].items()
@@ -82,7 +85,7 @@ def _filled(named: Any) -> Any:
 
 
 def rows_asked(columns: Mapping[str, Any], partition_types: str) -> dict[str, Any]:
-    """Describe the rows passed in a call, with the keys of a section of a spec, but not where the rows are stored."""
+    """Return a description of the rows in a call, with the keys of a section of a spec, but not where they are."""
     return {
         "path": None,
         "table": None,

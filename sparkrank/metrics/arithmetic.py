@@ -44,9 +44,9 @@ Operand: TypeAlias = "TermColumn | str | float"  # a column of terms, the name o
 class TermTable:
     """A named table of terms, for example for the list (``name`` is :data:`LIST`) or for the ideal list.
 
-    All ``columns`` have the same length. A term is NaN where a row has no term. ``row`` holds the judgment row of each
-    term, or is None if the terms do not belong to rows. Under ``ties=expected``, a term may belong to a position that
-    any row of a tie block can take.
+    All ``columns`` have the same length. A term is NaN where a row has no term. ``row`` has the index of each term's
+    row in the judgments (all rows of the group), or is None if the terms do not belong to rows. Under
+    ``ties=expected``, a term may belong to a position that any row of a tie block can take.
     """
 
     name: str

@@ -139,9 +139,7 @@ class HistogramMetric(PooledMetric):
         return [TermTable("score bins", {name: column[::-1] for name, column in columns.items()})]
 
     def _carried_by_parts(self, merged: Merged, subject: Subject, metric: Metric, carrier: RowSum) -> Floats | None:
-        """Return the total of ``carrier`` in each part of the groups, from bins of the part if these count its
-        class.
-        """
+        """Return the total of ``carrier`` in each part of the groups, from bins of the part if they count its class."""
         bins = merged.bins_of_parts(subject, coarse(self.rule_of(metric)))
         if bins is None or carrier.name not in (POSITIVES, NEGATIVES) or carrier.rel != self.rule_of(metric).rel:
             return super()._carried_by_parts(merged, subject, metric, carrier)

@@ -235,9 +235,10 @@ class MetricKind(Declaration):
     def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:  # noqa: ARG002
         """Return the values of ``metric`` on halves of the parts, and the number of parts that contain groups.
 
-        There are several ways to divide the parts into halves. For one element of ``sides``, the values have shape (1,
-        2, ways). For two, the shape is (3, 2, ways): first the values after two models exchange halves
-        (:mod:`sparkrank.numeric.signed_parts`), then the values of each model. None if these are not available.
+        There are several ways to divide the parts into halves. ``sides`` has the states of one or two models. For one,
+        the values have shape (1, 2, ways). For two, the shape is (3, 2, ways): first the values after two models
+        exchange halves (:mod:`sparkrank.numeric.signed_parts`), then the values of each model. None if these are not
+        available.
         """
         return None
 

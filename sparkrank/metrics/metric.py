@@ -108,9 +108,9 @@ class Declaration:
     default. ``refused`` gives, for parameters that other declarations have and this one lacks, the reason why.
     ``alike`` pairs each parameter that sets the weights of groups with the value that gives all groups the same weight.
     Each of ``others`` is (parameter, declaration): with this parameter, such as ``by`` or ``of=users``, the name means
-    that other declaration. If that declaration is ``called`` as this one, its own name stands only in the register: the
-    strings of its metrics have the name ``called``, and its first parameter, which has no default, tells the two apart.
-    ``columns`` are the roles of the columns that the metric reads besides label and score
+    that other declaration. If that declaration is ``called`` as this one, only the register has its own name: the
+    strings of its metrics have the name ``called``, and its first parameter, which has no default, distinguishes the
+    two. ``columns`` are the roles of the columns that the metric reads besides label and score
     (:data:`sparkrank.inputs.role_table.ROW_ROLES`), and ``reads_interactions`` says whether it needs a flag for rows
     whose group and item are in the interactions. ``interval`` is the scale of the metric's interval: ``t`` is cut at
     the ends of the range of values; ``wilson`` is for a share of counted rows or groups; ``logit`` is for a value

@@ -96,7 +96,7 @@ class Plan:
     uncertainty : Uncertainty
         Which errors and intervals are computed.
     compare : Comparison or None
-        Which models are compared with which.
+        The baseline with which all other models are compared.
     shows_items : bool
         Whether each bucket has its items (if an item column is named), even if no metric or definition needs them.
     cluster : str or None
@@ -244,9 +244,7 @@ class Plan:
 
     @cached_property
     def parted_metrics(self) -> tuple[Metric, ...]:
-        """The metrics of groups with a mean by part of the groups: :attr:`coarse_metrics`, then
-        :attr:`fine_metrics`.
-        """
+        """The metrics of groups with means by part of the groups: :attr:`coarse_metrics`, then :attr:`fine_metrics`."""
         return (*self.coarse_metrics, *self.fine_metrics)
 
     @cached_property
@@ -651,9 +649,7 @@ class Plan:
 
     @property
     def evaluates_splits(self) -> bool:
-        """Whether the task that reads rows evaluates them, because each row is a group, or because there are no
-        groups.
-        """
+        """Whether the task that reads rows evaluates them, because each row is a group or there are no groups."""
         return not self.keys or (self.arrays and not self.past)
 
     @property

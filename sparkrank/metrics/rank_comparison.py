@@ -227,9 +227,7 @@ def _tau_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 
 def _share_terms(ranking: Ranking, metric: Metric, column: str, name: str, whole: str) -> Arithmetic:
-    """Return the calculation of a share: pairs in ``column`` plus half of the tied pairs (the sum ``name``), over
-    ``whole``.
-    """
+    """Return the calculation of a share: pairs in ``column`` plus half of the tied ones (``name``), over ``whole``."""
     reference = metric.word("ref") if "ref" in metric.declaration.defaults else None
     rows = paired_rows(ranking, reference)
     pairs, (columns, steps) = rows.concordance(), _pair_counts(ranking, rows)

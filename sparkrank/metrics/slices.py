@@ -168,7 +168,7 @@ def is_of_relevant(columns: Sequence[SliceColumn]) -> bool:
 
 
 def rules_of(slices: Sequence[Slice]) -> dict[str, str]:
-    """Return the meaning of the values of slices, by slice, where they are not the values of the columns."""
+    """Return the meaning of the values of slices, by slice, if they are not the values of the columns."""
     rules = {slice_name(columns): ", ".join(filter(None, (part.rule for part in columns))) for columns in slices}
     return {name: rule for name, rule in rules.items() if rule}
 

@@ -99,9 +99,7 @@ def _leads(ranking: Ranking, column: ValueColumn, k: int | None) -> tuple[Ints, 
 
 
 def past_serendipity(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the sum of relevant rows' leads (:func:`_leads`) as shares of all items, divided by what ``over``
-    names.
-    """
+    """Return the sum of relevant rows' leads (:func:`_leads`) as shares of all items, over what ``over`` names."""
     column = metric.value_column("of")
     row, _, lead = _leads(ranking, column, metric.k)
     items = ranking.totals[column]

@@ -153,7 +153,7 @@ def _product(one: Floats, other: Floats) -> _TwoFloats:
 
 
 def _halves(values: Floats) -> _TwoFloats:
-    """Split each value into two numbers of 26 bits, so that products of two such numbers are exact."""
+    """Return each value as two numbers of 26 bits. Products of two such numbers are exact."""
     spread = 134217729.0 * values  # 2^27 + 1
     high = spread - (spread - values)
     return high, values - high

@@ -48,7 +48,7 @@ def resident_bytes() -> int:
 
 
 def _left_in_containers() -> Iterator[int | None]:
-    """Yield the free bytes of each control group (v1 or v2) of this process, or None.
+    """Yield the free bytes of each control group (v1 or v2) of this process; None for one without a known limit.
 
     Unused file pages count as free.
     """

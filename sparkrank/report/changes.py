@@ -93,9 +93,7 @@ def _rows(metrics: pa.Table) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _defined_for_few(key: tuple[str, str], then: dict[str, Any], now: dict[str, Any]) -> str | None:
-    """Return a phrase if far fewer groups than the day before (as a share) have a value of the metric; otherwise
-    None.
-    """
+    """Return a phrase if a far smaller share of groups than the day before has a value; otherwise None."""
     counts = [(row.get("n_groups") or 0, row.get("n_undefined")) for row in (then, now)]
     defined_groups = [(groups, groups - undefined) for groups, undefined in counts if groups and undefined is not None]
     if len(defined_groups) < len(counts):  # rows have no group, or an older day has no such counts

@@ -184,9 +184,7 @@ class View:
         ]
 
     def side(self, row: ComparisonRow | None) -> str:
-        """Return ``better`` or ``worse`` if the difference is clear and the metric has a direction; otherwise
-        ``""``.
-        """
+        """Return ``better`` or ``worse`` for a clear difference of a metric with a direction; otherwise ``""``."""
         return side_of(row, self._directions)
 
     def compared(self, cell: MetricValue) -> ComparisonRow | None:

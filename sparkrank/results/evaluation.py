@@ -215,8 +215,8 @@ class Evaluation:
         ----------
         baseline : str
             The name of a model. If this model was passed to ``evaluate`` as ``compare``, means over groups are compared
-            by a paired t test. All other comparisons use a jackknife, which leaves out each of 64 fixed subsets of the
-            groups in turn.
+            by a paired t test. All other comparisons use a jackknife, which leaves out one of 64 fixed subsets of
+            the groups at a time.
         correction : {"holm", "benjamini-hochberg", "none"}
             The adjustment of the p-values within a family.
         family : {"slice_column", "candidate", "metric", "slice"}

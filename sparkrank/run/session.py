@@ -100,9 +100,9 @@ def _over_connect() -> bool:
 
 
 def _logging_is_configured() -> bool:
-    """Return whether the user has configured Spark's log with a setting or a log4j file.
+    """Return whether the user has configured Spark's log, with a setting or a log4j file.
 
-    No session may have started.
+    Call this before a session starts.
     """
     from pyspark import SparkContext
 

@@ -31,7 +31,7 @@ _OF_YARN = "/tmp"  # noqa: S108 - a name that nobody can guess, of a file that o
 
 
 def session_defaults(asked: Asked) -> dict[str, str]:
-    """Return the recommended settings that nobody has set. ``asked`` returns the value of a setting, or None.
+    """Return the recommended settings that are not set. ``asked`` returns the value of a setting, or None.
 
     They take effect only if given before Spark's context is made.
     """

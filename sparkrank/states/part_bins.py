@@ -69,8 +69,8 @@ class PartBins:
 
     ``value`` is the index of a bin's slice value in ``values``, ``part`` its part, and ``bins`` its number. ``pos`` and
     ``neg`` are the amounts of positives and negatives, ``offset`` is the sum of score minus bin score. These three are
-    whole numbers, or limbs of shape (n, 6) if rows are weighted. In this case ``rows`` has the number of rows;
-    otherwise it is None. ``offset`` is None if no metric reads sums of scores.
+    whole numbers, or limbs (floats of exact sums) of shape (n, 6) if rows are weighted. In this case ``rows`` has the
+    number of rows; otherwise it is None. ``offset`` is None if no metric reads sums of scores.
     """
 
     values: tuple[str | None, ...]
@@ -83,13 +83,13 @@ class PartBins:
     rows: Ints | None = None
 
     @classmethod
-    def of(cls, values: Iterable[str | None], parts: int, counted: SegmentCounts) -> PartBins:
-        """Return the bins in ``counted``, which has a segment for each slice value and each of ``parts`` parts."""
-        segment = np.repeat(np.arange(len(counted.starts) - 1), np.diff(counted.starts))
+    def of(cls, values: Iterable[str | None], parts: int, counts: SegmentCounts) -> PartBins:
+        """Return the bins in ``counts``, which has a segment for each slice value and each of ``parts`` parts."""
+        segment = np.repeat(np.arange(len(counts.starts) - 1), np.diff(counts.starts))
         value, part = np.divmod(segment, parts)
-        offset = counted.offset if np.count_nonzero(counted.offset) else None
-        pos, neg = counted.pos, counted.neg
-        return cls(tuple(values), value, part, counted.bins, pos, neg, offset, counted.weighted_rows)
+        offset = counts.offset if np.count_nonzero(counts.offset) else None
+        pos, neg = counts.pos, counts.neg
+        return cls(tuple(values), value, part, counts.bins, pos, neg, offset, counts.weighted_rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the arrays in few bytes, for transfer between workers."""

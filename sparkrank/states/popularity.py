@@ -23,7 +23,7 @@ HEAD_TIER, TORSO_TIER, TAIL_TIER = "head", "torso", "tail"  # items that no grou
 
 @dataclass(frozen=True)
 class Tiers:
-    """The rule that puts items into tiers (head, middle and tail), from the most popular item down.
+    """The rule that puts items into tiers (head, torso and tail), from the most popular item down.
 
     Items are ordered by ``interactions.rows`` (or by users, if ``of="users"``), and equal ones by text. An item is in
     the head if the items before it have a share below ``head``, and in the tail if they have a share of at least
@@ -38,16 +38,16 @@ class Tiers:
         return f"tiers of {self.of}, head {self.head!r}, tail {self.tail!r}"
 
     @classmethod
-    def parse(cls, given: Any) -> Tiers:
-        """Return the rule that a user gives as a mapping. Raise :class:`SpecError` if ``given`` is not a valid rule."""
+    def parse(cls, settings: Any) -> Tiers:
+        """Return the rule in the mapping ``settings`` of a user. Raise :class:`SpecError` if it is not a valid rule."""
         known = [field.name for field in fields(cls)]
-        if not isinstance(given, Mapping):
-            raise SpecError(f"tiers is {quote(given)}: a mapping of {itemize(known)} is needed")
-        validate_names("tiers has the key", given, known)
-        of = given.get("of", cls.of)
+        if not isinstance(settings, Mapping):
+            raise SpecError(f"tiers is {quote(settings)}: a mapping of {itemize(known)} is needed")
+        validate_names("tiers has the key", settings, known)
+        of = settings.get("of", cls.of)
         if of not in MEASURES:
             raise SpecError(f"tiers.of is {quote(of)}{hint(of, MEASURES)}")
-        shares = [given.get(name, getattr(cls, name)) for name in ("head", "tail")]
+        shares = [settings.get(name, getattr(cls, name)) for name in ("head", "tail")]
         for name, share in zip(("head", "tail"), shares, strict=True):
             if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:
                 raise SpecError(f"tiers.{name} is {quote(share)}: a share above 0 and up to 1 is needed")

@@ -82,9 +82,9 @@ class Model(NamedTuple):
 
 @lru_cache(maxsize=2)
 def _coarse(sampled: int, items: int) -> Model:
-    """Return wider ranges of ranks, which are a tenth of the error with which one sampled rank estimates a rank.
+    """Return wider ranges of ranks. Their width is a tenth of the error of a rank that one sampled rank estimates.
 
-    Among m of I items, about x = m·R / I stand above rank R, with a standard deviation of sqrt(x). Values and their
+    Among m of I items, about x = m·R / I are above rank R, with a standard deviation of sqrt(x). Values and their
     differences change by a few percent at most if ranks are joined.
     """
     middle, size = ranks_of(items)

@@ -53,7 +53,10 @@ class PairSums(NamedTuple):
 
     @classmethod
     def of(cls, there: NDArray[np.bool_], numbers: Floats) -> PairSums:
-        """Read the sums from ``numbers``: per pair of models, five counts and two sums of six limbs. Shape: (n, 17)."""
+        """Return the sums in ``numbers``: per pair of models, five counts, and two sums as six limbs (floats) each.
+
+        Shape of ``numbers``: (n, 17).
+        """
         counts = numbers[:, : len(PAIR_COUNTS)].astype(np.int64)
         limbs = numbers[:, len(PAIR_COUNTS) :].reshape(len(numbers), 2, len(UNITS)) / UNIT_ARRAY  # whole numbers
         sums = np.zeros(limbs.shape[:2], object)

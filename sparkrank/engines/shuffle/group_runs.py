@@ -63,7 +63,7 @@ class Run:
 
 
 def sample_of(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
-    """Return a table of some rows of ``piece``, with the columns of ``schema``.
+    """Return a table of some rows of ``piece`` (a record batch), with the columns of ``schema``.
 
     They are copied, so ``piece`` can be freed.
     """

@@ -90,7 +90,7 @@ class FileScan:
         return cls(root.getPath(), relation.location().sizeInBytes())
 
     def open(self, side: SideRows, roles: Roles, plan: Plan, opened: dict[str, Source]) -> Selection:
-        """Open the files of the DataFrame of ``side``. Raise :class:`FrameLaneNeededError` if only Spark can read them.
+        """Open the files of the DataFrame of ``side``, an input. Raise :class:`FrameLaneNeededError` if only Spark can.
 
         Spark lists files when a DataFrame is made, and infers types by its own rules. So Arrow must find the same
         files, sizes and types of columns.

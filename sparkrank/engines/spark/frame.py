@@ -110,7 +110,7 @@ def framed_schema(sides: Sequence[FrameSide], plan: Plan) -> pa.Schema:
     return bucket_schema([(side.schema, side.roles) for side in sides], plan)
 
 
-def pick_framed(sides: Sequence[FrameSide], plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
+def pick_from_frames(sides: Sequence[FrameSide], plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
     """Apply the function ``pick`` in tasks to all rows, or to rows of the groups ``keys``.
 
     Return the non-empty tables.

@@ -113,10 +113,10 @@ class FrameLane:
         return framed_schema(self._sides, plan)
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
-        from sparkrank.engines.spark.frame import pick_framed
+        from sparkrank.engines.spark.frame import pick_from_frames
 
         with task_errors(self._session):
-            return pick_framed(self._sides, plan, keys, pick)
+            return pick_from_frames(self._sides, plan, keys, pick)
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:  # noqa: ARG002
         settings: dict[str, str] = {}

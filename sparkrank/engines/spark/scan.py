@@ -109,7 +109,10 @@ def _evaluated_by_files(
 
 
 def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> RDD[Pair]:
-    """Return the rows of ``sides`` as pairs of a bucket and a piece. A separate task reads and cuts each file split."""
+    """Return the rows of the inputs (``sides``) as pairs of a bucket and a piece, which is a record batch as bytes.
+
+    A separate task reads and cuts each split of the files.
+    """
     read, splits = sides.reader(plan), sides.splits(plan, SPLIT_ROWS)
 
     def cut(of_task: Iterable[SideSplit]) -> Iterator[Pair]:
@@ -119,7 +122,7 @@ def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> R
     return context.parallelize(splits, max(1, len(splits))).mapPartitions(cut)
 
 
-def pick_scanned(spark: SparkSession, sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
+def pick_from_files(spark: SparkSession, sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
     """Apply the function ``pick`` in the tasks that read the rows of ``sides``, and return the non-empty tables."""
     numbers, read = _numbered(spark, sides, plan)
     picked = packed_once(lambda batches: streams_of(map(pick, read(batches))))

@@ -76,10 +76,10 @@ class ScanLane(SidesLane):
             return without_items(evaluate_scan(self.spark, self.sides, plan, buckets, files, self.colocation), plan)
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
-        from sparkrank.engines.spark.scan import pick_scanned
+        from sparkrank.engines.spark.scan import pick_from_files
 
         with task_errors(self.spark):
-            return pick_scanned(self.spark, self.narrowed(keys), plan, pick)
+            return pick_from_files(self.spark, self.narrowed(keys), plan, pick)
 
 
 def _opened_scans(request: Request, opened: dict[str, Source]) -> Sides:
@@ -98,7 +98,7 @@ def _opened_scans(request: Request, opened: dict[str, Source]) -> Sides:
 
 
 def _scan_of(side: SideRows) -> FileScan | None:
-    """Return the scan of files that the DataFrame of ``side`` consists of, or None."""
+    """Return the scan of files that the DataFrame of an input (``side``) consists of, or None if it is none."""
     if not side.is_frame:
         return None
     from sparkrank.engines.spark.file_scans import FileScan

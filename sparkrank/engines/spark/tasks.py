@@ -55,7 +55,10 @@ _NAMES = "/"  # separates file names, which never contain it
 def solve_pieces(
     pieces: Iterable[tuple[int, pa.Buffer]], schema: pa.Schema, plan: Plan, files: GroupFiles | None
 ) -> Iterator[Result]:
-    """Evaluate a task's buckets. Each of ``pieces`` has the number of its first bucket and rows as an Arrow stream."""
+    """Evaluate a task's buckets, and yield the rows of its result.
+
+    Each of ``pieces`` has the number of its first bucket and rows as an Arrow stream.
+    """
     # Python groups the pieces, because Spark would sort the pieces and copy their bytes once more
     tune_worker()
     give_back_if_large()

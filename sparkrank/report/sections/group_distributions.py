@@ -41,7 +41,7 @@ def binned(values: Floats, edges: Floats, groups: Ints | None = None) -> Ints:
 
 
 def most(wanted: int, values_of_each: int) -> int:
-    """Return the number of items to read: at most ``wanted``, and :data:`MOST_VALUES` values in total, but at least
+    """Return the number of items to read: at most ``wanted``, with :data:`MOST_VALUES` values at most, but at least
     one.
     """
     return max(min(wanted, MOST_VALUES // max(values_of_each, 1)), 1)

@@ -49,7 +49,7 @@ def _comparisons(tables: ReportTables) -> Made:
 
 
 def side_of(row: ComparisonRow | None, directions: Mapping[str, bool | None]) -> str:
-    """Return ``better`` or ``worse`` if the difference is clear and the metric has a direction; otherwise ``""``."""
+    """Return ``better`` or ``worse`` for a clear difference of a metric with a direction; otherwise ``""``."""
     direction = None if row is None else directions.get(row.metric)
     if row is None or not row.difference or direction is None or not is_sure(row):
         return ""

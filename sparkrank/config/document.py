@@ -249,7 +249,10 @@ class Spec(Section):
 
     @cached_property
     def roles_and_plan(self) -> tuple[Roles, Plan]:
-        """The roles of the columns, and the plan. Both are cached, because a backfill needs them many times per day."""
+        """The roles of the columns, and the plan.
+
+        They are computed once, because a backfill needs them many times per day.
+        """
         columns, truth = self.input.columns, None
         if self.truth is not None:
             beside = self.truth.columns

@@ -33,8 +33,7 @@ L = TypeVar("L", bound="SidesLane")
 class SidesLane:
     """The base class of lanes that read the inputs (``sides``) with Arrow, so that no session settings matter.
 
-    ``reason`` says why the lane was chosen. ``colocation`` says which files hold whole groups; it is None if rows are
-    shuffled.
+    ``reason`` says why the lane was chosen. ``colocation`` says which files hold whole groups, or is None.
     """
 
     takes_time_zone: ClassVar[bool] = False

@@ -28,7 +28,7 @@ Pick: TypeAlias = Callable[[pa.Table], pa.Table]  # a function of rows with the 
 
 @dataclass(frozen=True)
 class GroupKeys:
-    """The ``keys`` of some groups, with a value per key column in each. A string may stand for a value of any type."""
+    """The ``keys`` of some groups, each with a value per key column. A string may be given for a value of any type."""
 
     columns: tuple[str, ...]
     keys: tuple[tuple[Any, ...], ...]

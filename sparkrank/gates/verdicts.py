@@ -173,7 +173,7 @@ def with_acceptances(
 
 
 def exit_code(checks: Iterable[CheckVerdict]) -> int:
-    """Return the exit code: 3 for an unaccepted failure, else 5 if an undecided verdict stops the day, else 0."""
+    """Return the exit code: 3 for an unaccepted failure, 5 for any other verdict that stops the day, otherwise 0."""
     stopping = [check for check in checks if check.stops]
     if any(check.verdict == "fail" for check in stopping):
         return FAILED

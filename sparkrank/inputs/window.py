@@ -30,7 +30,10 @@ class Window:
 
     @classmethod
     def of(cls, first: str, last: str) -> Window:
-        """Parse the first and last day (YYYY-MM-DD) of a window. Error messages call them ``--from`` and ``--to``."""
+        """Return the window from the day ``first`` to ``last`` (YYYY-MM-DD).
+
+        Messages call them ``--from`` and ``--to``.
+        """
         window = cls(_day("--from", first), _day("--to", last))
         if window.last < window.first:
             raise SpecError(f"--from {first} is after --to {last}: a window begins with its earliest day")

@@ -101,7 +101,7 @@ def _validate_days_differ(spec: Spec, window: Window) -> None:
 
 
 def stored_run(spec: Spec, day: str, spark: SparkSession | None) -> str | None:
-    """Return the run ID of ``day`` if its stored tables are complete and made by ``spec``, else None.
+    """Return the run ID of ``day`` if its stored tables are complete and made by ``spec``, otherwise None.
 
     The stored spec may differ in keys that leave the numbers unchanged, such as ``engine``. The version of sparkrank
     and the Spark settings must be the same.

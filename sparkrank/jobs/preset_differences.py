@@ -47,7 +47,7 @@ class _Passes:
     """Evaluations of metrics, in one pass over the rows for each set of definitions.
 
     ``values`` has the value by model of each metric, or ``reasons`` why it could not be computed. ``count`` is the
-    number of passes so far, and ``bad`` the highest share of rejected rows.
+    number of passes so far, and ``bad`` the highest allowed share of rejected rows.
     """
 
     request: Request
@@ -203,7 +203,10 @@ def _resolved(text: str, preset: Preset | None, side: Definitions, plan: Plan) -
 
 
 def _changed(asked: _Asked, name: str, value: Any) -> _Asked:
-    """Return ``asked`` with the definition ``name`` set to ``value``. Positions remove the rule for ties."""
+    """Return ``asked`` with the definition ``name`` set to ``value``.
+
+    If positions are given by the input, the metric has no rule for ties any more.
+    """
     metric = asked.metric.with_ties(None) if name == "positions" and value != "dense" else asked.metric
     return _Asked(replace(asked.definitions, **{name: value}), metric)
 

@@ -66,8 +66,8 @@ def publishes_by_spark(spec: Spec) -> bool:
 def publish_target(spec: Spec, target: Target, spark: SparkSession | None = None) -> list[PublishedDay]:
     """Publish a stored day or window in every place of ``spec``, even if one of them fails.
 
-    Raise :class:`SparkrankError` with the tables that are behind, and :class:`InputError` if the stored tables cannot
-    be read.
+    Raise :class:`SparkrankError` with the tables that could not be published, and :class:`InputError` if the stored
+    tables cannot be read.
     """
     return _published(spec, target, _files(target), spark) if spec.output.publish else []
 

@@ -245,7 +245,10 @@ class GroupMetric(MetricKind):
 
 
 def logarithms(values: GroupValues, counted_as: float | None) -> GroupValues:
-    """Return the logarithms of values, for a geometric mean. NaN counts as ``counted_as`` if given, else stays NaN."""
+    """Return the logarithms of values, for a geometric mean.
+
+    NaN counts as ``counted_as``, or stays NaN if this is None.
+    """
     numbers = values.numbers if counted_as is None else np.nan_to_num(values.numbers, nan=counted_as)
     added, defined = np.full(len(numbers), np.nan), ~np.isnan(numbers)
     added[defined] = log(np.maximum(numbers[defined], LEAST_VALUE))

@@ -14,7 +14,10 @@ from sparkrank.ranking.ranking import Ranking
 
 
 def filled(ranking: Ranking, k: int | None) -> Floats:
-    """Return the share of the first ``k`` positions that have a row; without ``k``, 1 for a list with rows, else 0."""
+    """Return the share of the first ``k`` positions that have a row.
+
+    Without ``k``, it is 1 for a list with rows, or 0.
+    """
     whole = 1 if k is None else k
     return np.minimum(ranking.length, whole) / whole
 

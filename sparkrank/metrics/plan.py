@@ -401,7 +401,7 @@ class Plan:
         return with_own_ties(of_first_label(own, self.labels), self.definitions, self.order)
 
     def readings(self, metric: Metric) -> tuple[Metric, ...]:
-        """Return the distinct metrics that ``metric`` stands for in this evaluation, one per model at most."""
+        """Return the distinct metrics that ``metric`` means in this evaluation, one per model at most."""
         return tuple(dict.fromkeys(self.resolved(metric, model) for model in self.models))
 
     def ties_of(self, metric: Metric) -> Ties:

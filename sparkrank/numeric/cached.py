@@ -11,7 +11,7 @@ R = TypeVar("R")
 
 
 def cached(method: Callable[P, R]) -> Callable[P, R]:
-    """Decorate ``method`` so that each object calls it only once for the same (hashable) arguments."""
+    """Return ``method`` in a form that each object calls only once for the same (hashable) arguments."""
 
     @functools.wraps(method)
     def once(*args: P.args, **kwargs: P.kwargs) -> R:

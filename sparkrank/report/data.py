@@ -298,7 +298,9 @@ class CloserGroup:
 
 @dataclass(frozen=True)
 class CloserLook:
-    """The groups where ``model`` is ``worst`` in ``metric``, and those that ``moved`` most from the baseline."""
+    """The groups where ``model`` is worst in ``metric`` (``worst``), and those that differ most from the baseline
+    (``moved``).
+    """
 
     metric: str
     model: str

@@ -1,4 +1,4 @@
-"""Turn the arguments of ``sr.evaluate`` or ``sr.explain`` into a request."""
+"""Make a request from the arguments of ``sr.evaluate`` or ``sr.explain``."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class CodedItems(NamedTuple):
 
     ``shown`` counts the rows that show an item, in units of :data:`UNIT`, and ``relevant`` the groups in which the item
     is relevant. ``code`` is the index of an item's key in ``series``. An item in ``item`` is a whole number if the
-    input has whole numbers, else a string (:data:`TEXT`).
+    input has whole numbers, otherwise a string (:data:`TEXT`).
     """
 
     series: tuple[StateKey, ...]
@@ -244,7 +244,7 @@ def _numbered(values: pa.Array) -> tuple[Codes, pa.Array]:
 
 
 def _plain(items: pa.Array) -> pa.Array:
-    """Return ``items`` as 64-bit integers if their type is a signed integer, else as strings."""
+    """Return ``items`` as 64-bit integers if their type is a signed integer, otherwise as strings."""
     return items.cast(pa.int64() if pa.types.is_signed_integer(items.type) else TEXT)
 
 

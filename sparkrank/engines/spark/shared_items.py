@@ -1,6 +1,6 @@
 """The sending of a table of items to the workers of a Spark session, once: as a broadcast variable or a file.
 
-Spark Connect, which has no broadcast variables, gets the file.
+Sessions without a context, such as those of Spark Connect, get the file.
 """
 
 from __future__ import annotations

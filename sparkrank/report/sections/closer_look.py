@@ -61,7 +61,7 @@ def _chosen(tables: ReportTables, metrics: Sequence[str]) -> tuple[str, str]:
 def _explained(
     tables: ReportTables, columns: Sequence[str], keys: Sequence[tuple[Any, ...]], metric: str, models: Sequence[str]
 ) -> tuple[dict[tuple[Any, ...], str], str | None]:
-    """Return the explanations by group key, and the reason if they were requested but failed."""
+    """Return the explanations by group key, and the reason if they were requested but failed, or None."""
     if tables.explain is None or not keys:
         return {}, None
     try:

@@ -41,9 +41,7 @@ def binned(values: Floats, edges: Floats, groups: Ints | None = None) -> Ints:
 
 
 def most(wanted: int, values_of_each: int) -> int:
-    """Return the number of items to read: at most ``wanted``, with :data:`MOST_VALUES` values at most, but at least
-    one.
-    """
+    """Return the number of items to read: at most ``wanted``, at least one, and :data:`MOST_VALUES` values at most."""
     return max(min(wanted, MOST_VALUES // max(values_of_each, 1)), 1)
 
 

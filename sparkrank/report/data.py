@@ -298,9 +298,7 @@ class CloserGroup:
 
 @dataclass(frozen=True)
 class CloserLook:
-    """The groups where ``model`` is worst in ``metric`` (``worst``), and those that differ most from the baseline
-    (``moved``).
-    """
+    """The groups where ``model`` is worst in ``metric``, and those that differ most from the baseline (``moved``)."""
 
     metric: str
     model: str

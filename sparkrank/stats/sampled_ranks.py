@@ -70,9 +70,9 @@ def chances(sampled: int, items: int) -> Floats:
 class Model(NamedTuple):
     """The probabilities of sampled ranks, for true ranks in n ranges.
 
-    ``size`` has the number of ranks in each range, and ``table`` P(r|range) for each rank r among m sampled items. Each
-    range joins adjacent ranges of :func:`ranks_of`; ``starts`` has the index of the first of them. Shapes: (n,), (n,),
-    and (n, m + 1).
+    ``size`` has the number of ranks in each range, and ``table`` P(r|range) for each rank r of an item beside m sampled
+    ones. Each range joins adjacent ranges of :func:`ranks_of`; ``starts`` has the index of the first of them. Shapes:
+    (n,), (n,), and (n, m + 1).
     """
 
     starts: Ints

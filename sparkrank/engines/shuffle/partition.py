@@ -86,7 +86,7 @@ def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table,
 
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
-    """Return whether ``column`` has only non-null numbers, at least one. Compiled loops can only copy such a column."""
+    """Return whether ``column`` has only non-null numbers, at least one. Compiled loops can copy only such columns."""
     kind = column.type
     return bool((pa.types.is_integer(kind) or pa.types.is_floating(kind)) and not column.null_count and len(column))
 

@@ -1,1 +1,4 @@
-"""Report sections. Each module builds a section from the tables, draws its charts and advises what to request."""
+"""Report sections.
+
+Each module makes a section from the tables, draws its charts and says what to request without data.
+"""

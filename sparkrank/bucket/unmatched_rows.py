@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from sparkrank.numeric.array_types import Flags, Ints
 from sparkrank.numeric.key_hashes import Hashes
 from sparkrank.numeric.text_arrays import is_text
-from sparkrank.states.distinct_items import SCATTERED
+from sparkrank.states.distinct_items import SCATTERED, rows_of_lowest
 from sparkrank.states.unmatched import UnmatchedRow
 
 
@@ -21,18 +21,26 @@ def unmatched_rows(
     distinct: pa.Array | None,
     hashes: Hashes | None,
     keys: pa.Table | None,
+    lowest: tuple[int, ...],
 ) -> dict[str, UnmatchedRow]:
     """Choose one unmatched row of each side (lists or truth), whose item has the lowest hash.
 
     ``sides`` gives the first row of each side and flags of its unmatched rows. ``items`` has the items of all rows, as
-    integers or as indices into ``distinct``, of which ``hashes`` are the hashes.
+    integers or as indices into ``distinct``, of which ``hashes`` are the hashes. ``lowest`` has the lowest hashes of
+    all items, among whose rows there mostly is an unmatched one.
     """
     unmatched = {}
+    few = rows_of_lowest(items, lowest) if hashes is None else None
     for side, (start, flags) in sides.items():
-        of_side = items[start : start + len(flags)]
-        flagged = of_side[flags]
-        if not len(flagged):
+        rows = np.empty(0, np.int64)
+        if few is not None:
+            rows = few[np.searchsorted(few, start) : np.searchsorted(few, start + len(flags))]
+            rows = rows[flags[rows - start]]
+        if not len(rows):
+            rows = start + np.flatnonzero(flags)
+        if not len(rows):
             continue
+        flagged = items[rows]
         if hashes is None:
             places = flagged.view(np.uint64) * SCATTERED
         else:
@@ -41,13 +49,12 @@ def unmatched_rows(
             flagged = np.flatnonzero(there)
             places = hashes[flagged]
         place = places.min()
-        first = flagged[places == place]
+        first = np.unique(flagged[places == place])
         texts = values_as_bytes(pa.array(first) if distinct is None else distinct.take(pa.array(first)))
         chosen = pc.index(texts, pc.min(texts)).as_py()
         group: tuple[bytes, ...] = ()
         if keys is not None:
-            owners = start + np.flatnonzero((of_side == first[chosen]) & flags)
-            group = _least_group(keys.take(pa.array(owners)))
+            group = _least_group(keys.take(pa.array(rows[items[rows] == first[chosen]])))
         unmatched[side] = UnmatchedRow(int(place), texts[chosen].as_py(), group)
     return unmatched
 

@@ -5,10 +5,10 @@ def find(
     codes: NDArray[np.int32],
     items: NDArray[np.int64],
     grades: NDArray[np.float64],
-    groups: int,
     given: NDArray[np.int32],
     fates: NDArray[np.uint8],
-) -> tuple[int, int, NDArray[np.int64], NDArray[np.int64]]: ...
+    are_judged: NDArray[np.uint8],
+) -> tuple[int, int, int, int, NDArray[np.int64], NDArray[np.int64]]: ...
 def flag_members(
     codes: NDArray[np.int32],
     items: NDArray[np.int64],

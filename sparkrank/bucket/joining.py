@@ -179,9 +179,10 @@ def _joined(
         if not relevant[unlisted].all():
             sides[IRRELEVANT] = (lists, is_unlisted & ~relevant)
         hashes = None if matches.distinct is None else hash_keys([matches.distinct])
-        item_hashes = lowest_hashes(matches.items if hashes is None else hashes.view(np.int64))
+        item_hashes, few = lowest_hashes(matches.items if hashes is None else hashes.view(np.int64))
+        few = few if hashes is None else few[:0]  # of distinct items, not of rows
         keys = rows.keys if plan.group_table else None
-        unmatched |= unmatched_rows(sides, matches.items, matches.distinct, hashes, keys, item_hashes)
+        unmatched |= unmatched_rows(sides, matches.items, matches.distinct, hashes, keys, few)
     counts[checks.GROUPS_WITHOUT_TRUTH, ""] = int(np.count_nonzero(~matches.with_truth))
     with_list = _with_list(rows, codes, groups.count) if plan.definitions.chooses_groups else ()
     read = rows.table.drop_columns([*key_columns(rows.table), LABEL, TRUTH])

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from sparkrank.numeric.array_types import Flags, Ints
 from sparkrank.numeric.key_hashes import Hashes
 from sparkrank.numeric.text_arrays import is_text
-from sparkrank.states.distinct_items import SCATTERED, rows_of_lowest
+from sparkrank.states.distinct_items import SCATTERED
 from sparkrank.states.unmatched import UnmatchedRow
 
 
@@ -21,21 +21,18 @@ def unmatched_rows(
     distinct: pa.Array | None,
     hashes: Hashes | None,
     keys: pa.Table | None,
-    lowest: tuple[int, ...],
+    few: Ints,
 ) -> dict[str, UnmatchedRow]:
     """Choose one unmatched row of each side (lists or truth), whose item has the lowest hash.
 
     ``sides`` gives the first row of each side and flags of its unmatched rows. ``items`` has the items of all rows, as
-    integers or as indices into ``distinct``, of which ``hashes`` are the hashes. ``lowest`` has the lowest hashes of
-    all items, among whose rows there mostly is an unmatched one.
+    integers or as indices into ``distinct``, of which ``hashes`` are the hashes. ``few`` are the rows with the lowest
+    hashes, if known, among which there mostly is an unmatched one.
     """
     unmatched = {}
-    few = rows_of_lowest(items, lowest) if hashes is None else None
     for side, (start, flags) in sides.items():
-        rows = np.empty(0, np.int64)
-        if few is not None:
-            rows = few[np.searchsorted(few, start) : np.searchsorted(few, start + len(flags))]
-            rows = rows[flags[rows - start]]
+        rows = few[np.searchsorted(few, start) : np.searchsorted(few, start + len(flags))]
+        rows = rows[flags[rows - start]]
         if not len(rows):
             rows = start + np.flatnonzero(flags)
         if not len(rows):

@@ -1,7 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Compiled loops that join rows by group and item."""
+"""Compiled loops that join rows by group and item, and find the lowest hashes of items."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
 from libcpp.vector cimport vector
 
@@ -19,6 +19,12 @@ cdef extern from "matches.h":
             const int64_t* truth_items, const double* grades, int64_t true_rows, int64_t groups, int32_t* given,
             uint8_t* fates, uint8_t* are_judged
         ) except + nogil
+
+cdef extern from "lowest_hashes.h":
+    cppclass LowestHashes:
+        vector[uint64_t] lowest
+        vector[int64_t] rows
+        void find(const int64_t* items, int64_t count, size_t most) except + nogil
 
 cdef extern from "members.h":
     cppclass Members:
@@ -86,3 +92,21 @@ def flag_members(
         Members.of_thread().find(
             &codes[0], &items[0], rows, &codes_of_pairs[0], &items_of_pairs[0], pairs, groups, &flags[0]
         )
+
+
+def find_lowest(const int64_t[::1] items, size_t most):
+    """Return the ``most`` lowest distinct hashes of ``items``, ascending, and the rows that have them, ascending."""
+    cdef LowestHashes found
+    cdef Py_ssize_t place
+    cdef uint64_t[::1] hashes
+    cdef int64_t[::1] of_rows
+    if items.shape[0]:
+        with nogil:
+            found.find(&items[0], items.shape[0], most)
+    lowest, rows = np.empty(found.lowest.size(), np.uint64), np.empty(found.rows.size(), np.int64)
+    hashes, of_rows = lowest, rows
+    for place in range(hashes.shape[0]):
+        hashes[place] = found.lowest[place]
+    for place in range(of_rows.shape[0]):
+        of_rows[place] = found.rows[place]
+    return lowest, rows

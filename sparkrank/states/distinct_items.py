@@ -11,35 +11,39 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank import native
 from sparkrank.numeric.array_types import Ints
 
 LOWEST = 256  # hashes: the estimate is within 6 % of the number in two of three cases, and exact for fewer items
 SCATTERED = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, by which neighbouring numbers are far apart
-# Items hashed at once. The first are few, as all of them are sorted; later ones are compared with what is lowest so far.
-_FIRST, _AT_ONCE = 1 << 11, 1 << 15  # the hashes of so many stay in the cache
+_AT_ONCE = 1 << 15  # items hashed at once: their hashes stay in the cache
 
 
-def lowest_hashes(numbers: Ints) -> tuple[int, ...]:
-    """Return the lowest distinct hashes of the item ``numbers`` in ascending order, at most :data:`LOWEST` of them."""
-    lowest, start, size = np.empty(0, np.uint64), 0, _FIRST
-    while start < len(numbers):
-        hashes = numbers[start : start + size].view(np.uint64) * SCATTERED
-        start, size = start + size, min(2 * size, _AT_ONCE)
-        if len(lowest) == LOWEST:
+def lowest_hashes(numbers: Ints) -> tuple[tuple[int, ...], Ints]:
+    """Return the lowest distinct hashes of the item ``numbers``, at most :data:`LOWEST` of them, and their rows.
+
+    Both are in ascending order.
+    """
+    find = native.matches.find_lowest if native.runs("lowest hashes") else lowest_by_numpy
+    lowest, rows = find(np.ascontiguousarray(numbers), LOWEST)
+    return tuple(lowest.tolist()), rows
+
+
+def lowest_by_numpy(numbers: Ints, most: int) -> tuple[NDArray[np.uint64], Ints]:
+    """Do with numpy what :func:`sparkrank.native.matches.find_lowest` does."""
+    starts = range(0, len(numbers), _AT_ONCE)
+    lowest = np.empty(0, np.uint64)
+    for start in starts:
+        hashes = numbers[start : start + _AT_ONCE].view(np.uint64) * SCATTERED
+        if len(lowest) == most:
             hashes = hashes[hashes < lowest[-1]]
         if len(hashes):
-            lowest = _distinct(np.concatenate([lowest, hashes]))[:LOWEST]
-    return tuple(lowest.tolist())
-
-
-def rows_of_lowest(numbers: Ints, lowest: tuple[int, ...]) -> Ints:
-    """Return the rows whose item has one of the ``lowest`` hashes of the item ``numbers``, or all if these are few."""
-    if len(lowest) < LOWEST:
-        return np.arange(len(numbers))
-    most = np.uint64(lowest[-1])
-    starts = range(0, len(numbers), _AT_ONCE)
-    parts = (numbers[start : start + _AT_ONCE].view(np.uint64) * SCATTERED <= most for start in starts)
-    return np.concatenate([start + np.flatnonzero(part) for start, part in zip(starts, parts, strict=True)])
+            lowest = _distinct(np.concatenate([lowest, hashes]))[:most]
+    if len(lowest) < most:
+        return lowest, np.arange(len(numbers))
+    parts = (numbers[start : start + _AT_ONCE].view(np.uint64) * SCATTERED <= lowest[-1] for start in starts)
+    rows = [start + np.flatnonzero(part) for start, part in zip(starts, parts, strict=True)]
+    return lowest, np.concatenate(rows)
 
 
 def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:

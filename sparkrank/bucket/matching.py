@@ -73,10 +73,22 @@ def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Match
     grades = labels.astype(np.float64)
     grades[~judged] = np.nan
     row, fates, with_truth = np.empty(lists, np.int32), np.empty(len(labels), np.uint8), np.empty(groups, np.uint8)
-    *counts, twin_rows, twin_codes = _find(codes, items, grades, row, fates, with_truth)
-    order = np.argsort(twin_rows)
-    twins = Twins(twin_rows[order], twin_codes[order], int(twin_codes.max(initial=-1)) + 1)
-    return Matches(items, distinct, labels, judged, row, fates, with_truth.view(np.bool_), *counts, twins)
+    overruled, joined, pairs, places, of_twins, codes_of_twins = _find(codes, items, grades, row, fates, with_truth)
+    order = np.argsort(of_twins)
+    return Matches(
+        items=items,
+        distinct=distinct,
+        labels=labels,
+        judged=judged,
+        row=row,
+        fates=fates,
+        with_truth=with_truth.view(np.bool_),
+        overruled=overruled,
+        joined=joined,
+        pairs=pairs,
+        places=places,
+        twins=Twins(of_twins[order], codes_of_twins[order], int(codes_of_twins.max(initial=-1)) + 1),
+    )
 
 
 def has_match(

@@ -213,7 +213,7 @@ def test_any_layout_shows_the_same_row_and_a_row_without_its_half() -> None:
 
 @pytest.mark.parametrize("missing", [0, 300, 999])
 def test_the_item_of_the_lowest_hash_is_shown_wherever_it_stands(missing: int) -> None:
-    """Of 1,000 items by their hashes, all but one are wanted: one of the lowest, of which a few are looked at, or not."""
+    """Of 1,000 items by their hashes all but one are wanted: that is one of the lowest 256, or another one."""
     items = np.arange(1000)
     by_hash = items[np.argsort(items.view(np.uint64) * SCATTERED)].tolist()
     unwanted = by_hash[missing]

@@ -28,9 +28,16 @@ _SLICE = "slice_"
 key_column, score_column, slice_column = f"{_KEY}{{}}".format, f"{_SCORE}{{}}".format, f"{_SLICE}{{}}".format
 group_weight_column = "group_weight_{}".format
 value_column = "value_{}".format
-label_column = "label_{}".format  # of a further label, by its place among all, from 1
+_FURTHER_LABEL = "label_"
+label_column = f"{_FURTHER_LABEL}{{}}".format  # of a further label, by its place among all, from 1
 # Flags of the rows whose group has their item in a table of the past, by the name of the table.
 past_column = "past_{}".format
+
+
+def labels_of(rows: pa.Table | pa.Schema) -> list[str]:
+    """Return the names of the columns of labels."""
+    names = rows.names if isinstance(rows, pa.Schema) else rows.column_names
+    return [name for name in names if name == LABEL or name.startswith(_FURTHER_LABEL)]
 
 
 def key_columns(rows: pa.Table | pa.RecordBatch) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.bucket.impressions import LABEL, PAST, TRUTH, in_one_piece, key_columns, score_columns
+from sparkrank.bucket.impressions import LABEL, PAST, TRUTH, in_one_piece, key_columns, labels_of, score_columns
 from sparkrank.engines.shuffle.partition import Unsigned, partition_rows, rows_by_bucket
 from sparkrank.engines.shuffle.texts import (
     decoded,
@@ -29,6 +29,7 @@ from sparkrank.sources.sizes import long_text_errors
 from sparkrank.states.pickling import write_stream
 
 _WHOLE = (pa.int8(), pa.int16(), pa.int32(), pa.int64())
+_CLICKS = pa.bool_()  # the type of labels that are all 0 or 1
 _SIZES = b"rows of buckets"  # in the metadata of a piece: the rows of its first bucket and of the following ones
 _NO_ROWS = np.empty(0, np.uint16)
 
@@ -143,25 +144,33 @@ def narrow_piece(rows: pa.Table) -> pa.RecordBatch:
 
 
 def narrowed(rows: pa.Table) -> pa.Table:
-    """Return ``rows`` with every integer column in the narrowest type that fits its values."""
+    """Return ``rows`` with every integer column in the narrowest type that fits its values, and clicks as bits."""
+    labels = labels_of(rows)
     for index, field in enumerate(rows.schema):
         if pa.types.is_signed_integer(field.type) and rows.num_rows > rows[index].null_count:
-            kind = _narrowest(rows[index])
+            kind = _narrowest(rows[index], may_be_clicks=field.name in labels)
             if kind.bit_width < field.type.bit_width:
                 rows = rows.set_column(index, field.name, rows[index].cast(kind, safe=False))  # all values fit
     return rows
 
 
-def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
-    """Return the narrowest integer type that fits ``column``. Stops reading if the current type proves necessary."""
-    width = _WHOLE[0].bit_width
+def _narrowest(column: pa.ChunkedArray, *, may_be_clicks: bool) -> pa.DataType:
+    """Return the narrowest type that fits ``column``. Stops reading if the current type proves necessary."""
+    kinds = (_CLICKS, *_WHOLE) if may_be_clicks else _WHOLE
+    width = kinds[0].bit_width
     for chunk in column.chunks:
         if width == column.type.bit_width:
             break
         limits = [limit.as_py() for limit in pc.min_max(chunk).values()]  # None where all values are null
-        bits = ((limit if limit >= 0 else ~limit).bit_length() + 1 for limit in limits if limit is not None)
-        width = max([width, *bits])
-    return next(kind for kind in _WHOLE if width <= kind.bit_width)
+        width = max([width, *(_bits(limit) for limit in limits if limit is not None)])
+    return next(kind for kind in kinds if width <= kind.bit_width)
+
+
+def _bits(number: int) -> int:
+    """Return the bits that a column needs for ``number``."""
+    if number in (0, 1):
+        return _CLICKS.bit_width
+    return max(_WHOLE[0].bit_width, (number if number >= 0 else ~number).bit_length() + 1)
 
 
 def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
@@ -205,13 +214,13 @@ def _joined(pieces: Sequence[pa.RecordBatch], agreed: pa.Schema) -> pa.Table:
 
 def _with_narrow_labels(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
     """Return ``schema`` with the narrow integer type that labels have in all ``pieces``, or as is if types differ."""
-    if LABEL not in schema.names:
-        return schema
-    kinds = {piece.schema.field(LABEL).type for piece in pieces} - {pa.null()}
-    if len(kinds) != 1 or not kinds.issubset(_WHOLE):
-        return schema
-    index = schema.get_field_index(LABEL)
-    return schema.set(index, schema.field(index).with_type(kinds.pop()))
+    for name in labels_of(schema):
+        index = schema.get_field_index(name)
+        kinds = {_WHOLE[0] if kind == _CLICKS else kind for kind in {piece.schema.types[index] for piece in pieces}}
+        kinds -= {pa.null()}
+        if len(kinds) == 1 and kinds.issubset(_WHOLE):
+            schema = schema.set(index, schema.field(index).with_type(kinds.pop()))
+    return schema
 
 
 def unpack_piece(piece: pa.Buffer) -> pa.RecordBatch:

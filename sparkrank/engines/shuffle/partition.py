@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import native
+from sparkrank.bucket.bucket_rows import flags_of
 from sparkrank.bucket.impressions import one_array
 from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS
@@ -68,7 +69,9 @@ def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table,
     native.buckets.place(of_rows, ends - sizes, places)
     moved = {}
     for name in rows.column_names:
-        if _are_numbers(rows[name]):
+        if _is_constant(rows[name]):
+            moved[name] = one_array(rows[name])
+        elif _are_numbers(rows[name]):
             moved[name] = _scatter_numbers(rows[name], places)
         elif is_text(rows[name].type) and not rows[name].null_count and rows.num_rows:
             moved[name] = _scatter_texts(one_array(rows[name]), of_rows, ends - sizes)
@@ -76,8 +79,6 @@ def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table,
             texts = one_array(rows[name])
             codes = _scatter_numbers(pa.chunked_array([texts.indices]), places)
             moved[name] = pa.DictionaryArray.from_arrays(codes, texts.dictionary)
-        elif _is_constant(rows[name]):
-            moved[name] = one_array(rows[name])
     if len(moved) < rows.num_columns:
         order = _scatter_numbers(pa.chunked_array([np.arange(rows.num_rows, dtype=np.uint32)]), places)
         others = _taken(rows.drop_columns(list(moved)), order)
@@ -86,9 +87,10 @@ def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table,
 
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
-    """Return whether ``column`` has only non-null numbers, at least one. Compiled loops can copy such a column."""
+    """Return whether ``column`` has only non-null numbers or bits, at least one, which compiled loops can copy."""
     kind = column.type
-    return bool((pa.types.is_integer(kind) or pa.types.is_floating(kind)) and not column.null_count and len(column))
+    are_numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    return bool(are_numbers and not column.null_count and len(column))
 
 
 def _is_constant(column: pa.ChunkedArray) -> bool:
@@ -101,6 +103,10 @@ def _is_constant(column: pa.ChunkedArray) -> bool:
 def _scatter_numbers(column: pa.ChunkedArray, places: NDArray[np.uint32]) -> pa.Array:
     """Return the values of ``column``, each moved to the index that ``places`` gives."""
     kind, start = column.type, 0
+    if pa.types.is_boolean(kind):  # bits are moved as bytes
+        moved = _scatter_numbers(pa.chunked_array([flags_of(column).view(np.uint8)]), places)
+        bits = np.packbits(np.frombuffer(moved.buffers()[1], np.uint8), bitorder="little")
+        return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(bits)])
     width = kind.bit_width // 8
     room = pa.allocate_buffer(width * len(column))  # memory of Arrow, like all memory that is kept for long
     for chunk in filter(len, column.chunks):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 
 LABEL = "label"
@@ -34,9 +36,8 @@ label_column = f"{_FURTHER_LABEL}{{}}".format  # of a further label, by its plac
 past_column = "past_{}".format
 
 
-def labels_of(rows: pa.Table | pa.Schema) -> list[str]:
-    """Return the names of the columns of labels."""
-    names = rows.names if isinstance(rows, pa.Schema) else rows.column_names
+def labels_of(names: Iterable[str]) -> list[str]:
+    """Return those of the ``names`` of columns that are of labels."""
     return [name for name in names if name == LABEL or name.startswith(_FURTHER_LABEL)]
 
 

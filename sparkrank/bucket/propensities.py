@@ -21,8 +21,11 @@ LEAST_PROPENSITY = 1e-9  # so that squares of weights, which are up to its inver
 
 def bad_propensities(rows: BucketRows, plan: Plan) -> Flags | None:
     """Flag the rows whose propensity is read and is none. None means that there is no such row."""
-    flags = _read(rows, plan) & ~_are_propensities(rows.floats(PROPENSITY))
-    return flags if flags.any() else None
+    flags = _read(rows, plan)
+    read = np.flatnonzero(flags)
+    are_bad = ~_are_propensities(rows.floats(PROPENSITY)[read])
+    flags[read] = are_bad
+    return flags if are_bad.any() else None
 
 
 def _read(rows: BucketRows, plan: Plan) -> Flags:
@@ -46,10 +49,11 @@ def propensities_of(rows: BucketRows, plan: Plan) -> Floats | None:
     if not plan.weighed_rows:
         return None
     values = rows.floats(PROPENSITY)
-    is_known = _are_propensities(values)
-    if LABEL in rows:  # of rows of the same item, some may not be relevant
-        is_known &= _read(rows, plan)
-    return np.where(is_known, values, np.nan)
+    # of rows of the same item, some may not be relevant
+    read = np.flatnonzero(_read(rows, plan)) if LABEL in rows else np.arange(len(rows))
+    propensities = np.full(len(rows), np.nan)
+    propensities[read] = np.where(_are_propensities(values[read]), values[read], np.nan)
+    return propensities
 
 
 def with_propensities(read: pa.Table, truth: BucketRows, pair: Codes | Ints, row: Codes, plan: Plan) -> pa.Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import chain
 
 import pyarrow as pa
@@ -16,10 +16,12 @@ from sparkrank.bucket.impressions import (
     LIST,
     MODEL,
     PAST,
+    PROPENSITY,
     TRUTH,
     group_weight_column,
     key_column,
     label_column,
+    labels_of,
     score_column,
     slice_column,
     value_column,
@@ -92,6 +94,8 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
         if role.needed(plan):
             named = roles.of_rows.get(role.key)
             columns[role.key] = _missing(role, roles, rows.num_rows) if named is None else _read(rows, role, named)
+    if plan.has_sparse_propensities:
+        columns[PROPENSITY] = _of_relevant(columns[PROPENSITY], [columns[name] for name in labels_of(columns)])
     if plan.long:
         columns[MODEL] = _model_numbers(columns[MODEL], roles, plan)
     if plan.joins:
@@ -118,6 +122,12 @@ def _numbered_columns(rows: pa.Table, roles: Roles, plan: Plan) -> dict[str, pa.
         is_read = value in roles.values  # a truth has gains alone
         columns[value_column(index)] = _read(rows, VALUES[value.kind], value.name) if is_read else nothing
     return columns
+
+
+def _of_relevant(propensities: pa.ChunkedArray, labels: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
+    """Return ``propensities`` with null for rows with no label above 0, of which none is read."""
+    flags = reduce(pc.or_kleene, (pc.greater(label, 0) for label in labels))
+    return pc.if_else(flags.fill_null(False), propensities, None)
 
 
 def _missing(role: Role, roles: Roles, rows: int) -> pa.ChunkedArray:

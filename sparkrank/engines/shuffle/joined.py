@@ -55,7 +55,7 @@ class _Numbers(_Column):
 
     def __init__(self, field: pa.Field, rows: int, *, may_be_constant: bool) -> None:
         super().__init__(field)
-        self._kind: Any = None if field.name in labels_of(pa.schema([field])) else np.dtype(field.type.to_pandas_dtype())
+        self._kind: Any = None if field.name in labels_of([field.name]) else np.dtype(field.type.to_pandas_dtype())
         self._rows, self._end = rows, 0
         self._values: NDArray[Any] | None = None
         self._valid: NDArray[np.bool_] | None = None

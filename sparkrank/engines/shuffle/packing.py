@@ -10,8 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.bucket.impressions import LABEL, PAST, TRUTH, in_one_piece, key_columns, labels_of, score_columns
-from sparkrank.engines.shuffle.partition import Unsigned, partition_rows, rows_by_bucket
+from sparkrank.bucket.bucket_rows import flags_of
+from sparkrank.bucket.impressions import (
+    LABEL,
+    PAST,
+    PROPENSITY,
+    TRUTH,
+    in_one_piece,
+    key_columns,
+    labels_of,
+    score_columns,
+)
+from sparkrank.engines.shuffle.partition import Unsigned, partition_rows, parts_of, rows_by_bucket
 from sparkrank.engines.shuffle.texts import (
     decoded,
     few_coded,
@@ -42,8 +52,9 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
     with long_text_errors():
         rows = in_one_array(narrowed(decoded(rows)))
         has_texts = any(map(is_text, rows.schema.types))
-        for bucket, piece in partition_rows(few_coded(_of_one_side(rows)), _buckets_of_rows(rows, buckets), buckets):
-            yield bucket, with_own_texts(piece, code_texts) if has_texts else piece
+        for moved, ends in _apart(few_coded(_of_one_side(rows)), _buckets_of_rows(rows, buckets), buckets):
+            for bucket, piece in parts_of(moved, ends):
+                yield bucket, with_own_texts(piece, code_texts) if has_texts else piece
 
 
 def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -59,14 +70,14 @@ def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[i
         return
     with long_text_errors():
         rows = in_one_array(narrowed(decoded(rows)))
-        moved, ends = rows_by_bucket(few_coded(_of_one_side(rows)), _buckets_of_rows(rows, buckets), buckets)
-        if moved is None:
-            return
+        of_sides = _apart(few_coded(_of_one_side(rows)), _buckets_of_rows(rows, buckets), buckets)
         del rows  # a copy is sent piece by piece
-        bounds = np.array([0, *ends])
-        for first, last in itertools.pairwise(first_buckets(buckets, tasks)):
+        for (moved, ends), (first, last) in itertools.product(
+            of_sides, itertools.pairwise(first_buckets(buckets, tasks))
+        ):
+            bounds = np.array([0, *ends])
             start, end = int(bounds[first]), int(bounds[last])
-            if start < end:
+            if moved is not None and start < end:
                 piece = moved.slice(start, end - start)
                 sizes = np.diff(bounds[first : last + 1]).astype(np.int32).tobytes()
                 piece = with_own_texts(piece, code_texts=True) if has_texts else piece
@@ -122,6 +133,25 @@ def _of_one_side(rows: pa.Table) -> pa.Table:
     return rows
 
 
+def _apart(rows: pa.Table, buckets: Unsigned, count: int) -> list[tuple[pa.RecordBatch | None, list[int]]]:
+    """Sort ``rows`` by bucket, those without a propensity apart, so that they take no memory for one.
+
+    Returns the rows of either kind, if there are any, each with the end index of each bucket.
+    """
+    if PROPENSITY not in rows.column_names or rows[PROPENSITY].null_count in (0, rows.num_rows):
+        return [rows_by_bucket(rows, buckets, count)]
+    place, has_one = rows.column_names.index(PROPENSITY), flags_of(rows[PROPENSITY].is_valid())
+    moved, ends = rows_by_bucket(rows.remove_column(place), buckets + has_one * np.uint16(count), 2 * count)
+    known = pa.table({PROPENSITY: rows[PROPENSITY].drop_null()})
+    values, ends_of_values = rows_by_bucket(known, buckets[has_one], count)
+    assert moved is not None and values is not None  # noqa: S101, PT018 - there are rows of either kind
+    without, others = moved.slice(0, ends[count - 1]), moved.slice(ends[count - 1])
+    return [
+        (without.add_column(place, PROPENSITY, pa.nulls(len(without))), ends[:count]),
+        (others.add_column(place, PROPENSITY, values[PROPENSITY]), ends_of_values),
+    ]
+
+
 def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:
     """Return the bucket of each row. Rows without a key belong to no group and are spread over all buckets."""
     names = key_columns(rows)
@@ -144,8 +174,14 @@ def narrow_piece(rows: pa.Table) -> pa.RecordBatch:
 
 
 def narrowed(rows: pa.Table) -> pa.Table:
-    """Return ``rows`` with every integer column in the narrowest type that fits its values, and clicks as bits."""
-    labels = labels_of(rows)
+    """Return ``rows`` with every integer column in the narrowest type that fits its values, and clicks as bits.
+
+    Propensities that are all null have the type null.
+    """
+    if PROPENSITY in rows.column_names and rows.num_rows == rows[PROPENSITY].null_count > 0:
+        place = rows.column_names.index(PROPENSITY)
+        rows = rows.set_column(place, PROPENSITY, pa.chunked_array([pa.nulls(rows.num_rows)]))
+    labels = labels_of(rows.column_names)
     for index, field in enumerate(rows.schema):
         if pa.types.is_signed_integer(field.type) and rows.num_rows > rows[index].null_count:
             kind = _narrowest(rows[index], may_be_clicks=field.name in labels)
@@ -168,9 +204,8 @@ def _narrowest(column: pa.ChunkedArray, *, may_be_clicks: bool) -> pa.DataType:
 
 def _bits(number: int) -> int:
     """Return the bits that a column needs for ``number``."""
-    if number in (0, 1):
-        return _CLICKS.bit_width
-    return max(_WHOLE[0].bit_width, (number if number >= 0 else ~number).bit_length() + 1)
+    bits = (number if number >= 0 else ~number).bit_length() + 1
+    return 1 if number in (0, 1) else max(bits, 8)
 
 
 def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
@@ -199,8 +234,13 @@ def by_side(pieces: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
 
 
 def side_of(piece: pa.RecordBatch) -> tuple[int, ...]:
-    """Return a value that is equal for pieces whose first rows are of one side, and least for the lists."""
-    return tuple(int(piece[name][0].as_py()) for name in (PAST, TRUTH) if piece.num_rows and name in piece.schema.names)
+    """Return a value that is equal for pieces whose first rows are of one side, and least for the lists.
+
+    Rows without a propensity are of a side of their own.
+    """
+    names = piece.schema.names
+    sides = [int(piece[name][0].as_py()) for name in (PAST, TRUTH) if piece.num_rows and name in names]
+    return (*sides, int(PROPENSITY in names and pa.types.is_null(piece.schema.field(PROPENSITY).type)))
 
 
 def _joined(pieces: Sequence[pa.RecordBatch], agreed: pa.Schema) -> pa.Table:
@@ -214,7 +254,7 @@ def _joined(pieces: Sequence[pa.RecordBatch], agreed: pa.Schema) -> pa.Table:
 
 def _with_narrow_labels(schema: pa.Schema, pieces: Sequence[pa.RecordBatch]) -> pa.Schema:
     """Return ``schema`` with the narrow integer type that labels have in all ``pieces``, or as is if types differ."""
-    for name in labels_of(schema):
+    for name in labels_of(schema.names):
         index = schema.get_field_index(name)
         kinds = {_WHOLE[0] if kind == _CLICKS else kind for kind in {piece.schema.types[index] for piece in pieces}}
         kinds -= {pa.null()}

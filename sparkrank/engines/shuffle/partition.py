@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,7 +24,11 @@ _NARROW = 32  # bits
 
 def partition_rows(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Split ``rows`` by bucket. Yields the number and the rows, in their original order, of each non-empty bucket."""
-    moved, ends = rows_by_bucket(rows, buckets, count)
+    yield from parts_of(*rows_by_bucket(rows, buckets, count))
+
+
+def parts_of(moved: pa.RecordBatch | None, ends: Sequence[int]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield the number and the rows of each non-empty bucket of ``moved``, whose buckets end at ``ends``."""
     for bucket, (start, end) in enumerate(itertools.pairwise([0, *ends])):
         if moved is not None and start < end:
             yield bucket, moved.slice(start, end - start)

@@ -22,10 +22,15 @@ LEAST_PROPENSITY = 1e-9  # so that squares of weights, which are up to its inver
 def bad_propensities(rows: BucketRows, plan: Plan) -> Flags | None:
     """Flag the rows whose propensity is read and is none. None means that there is no such row."""
     flags = _read(rows, plan)
-    read = np.flatnonzero(flags)
-    are_bad = ~_are_propensities(rows.floats(PROPENSITY)[read])
-    flags[read] = are_bad
-    return flags if are_bad.any() else None
+    flags[_known(rows)[0]] = False
+    return flags if flags.any() else None
+
+
+def _known(rows: BucketRows) -> tuple[Ints, Floats]:
+    """Return the rows that have a propensity, and their propensities."""
+    values = rows.present(PROPENSITY).astype(np.float64, copy=False)
+    are_known, given = _are_propensities(values), rows.rows_with(PROPENSITY)
+    return np.flatnonzero(are_known) if given is None else given[are_known], values[are_known]
 
 
 def _read(rows: BucketRows, plan: Plan) -> Flags:
@@ -48,11 +53,11 @@ def propensities_of(rows: BucketRows, plan: Plan) -> Floats | None:
     """Return the propensity of each row, NaN where it is not read; None if no metric of lists reads propensities."""
     if not plan.weighed_rows:
         return None
-    values = rows.floats(PROPENSITY)
-    # of rows of the same item, some may not be relevant
-    read = np.flatnonzero(_read(rows, plan)) if LABEL in rows else np.arange(len(rows))
+    known, values = _known(rows)
     propensities = np.full(len(rows), np.nan)
-    propensities[read] = np.where(_are_propensities(values[read]), values[read], np.nan)
+    propensities[known] = values
+    if LABEL in rows:  # of rows of the same item, some may not be relevant
+        propensities[known[~_read(rows, plan)[known]]] = np.nan
     return propensities
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sparkrank import native
 from sparkrank.numeric.array_types import Codes, Floats, Ints
 from sparkrank.numeric.cached import cached
+from sparkrank.numeric.memory import room_for
 from sparkrank.numeric.segments import count_by, order_by_code
 from sparkrank.ranking.discounts import LOG2, TABLED_POSITIONS, Discount
 from sparkrank.ranking.distinct_lists import DistinctLists
@@ -154,7 +155,7 @@ def _compiled_sums(
     number, rows, hits = np.empty(groups, np.int32), np.empty(groups, np.int64), np.empty(groups, np.int64)
     relevant_of_list = np.empty(groups, np.int64)
     places, mid_ranks, tied_pairs = np.empty(groups, np.uint64), np.empty(groups), np.empty(groups, np.int64)
-    sums = np.empty((len(Sum), len(ends), groups))
+    sums = room_for((len(Sum), len(ends), groups), np.dtype(np.float64))
     count, tied_rows = native.hits.sum_hits(
         np.ascontiguousarray(codes, np.int32),
         ranking.length,

@@ -19,6 +19,7 @@ from sparkrank.bucket.impressions import (
     in_one_piece,
     key_columns,
     labels_of,
+    one_array,
     score_columns,
 )
 from sparkrank.engines.shuffle.partition import Unsigned, partition_rows, parts_of, rows_by_bucket
@@ -33,7 +34,7 @@ from sparkrank.engines.shuffle.texts import (
 )
 from sparkrank.inputs.buckets import BUCKETS_PER_TASK, first_buckets
 from sparkrank.numeric.array_types import Ints
-from sparkrank.numeric.key_hashes import buckets_of, buckets_of_keys, hash_keys
+from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS, buckets_of, buckets_of_keys, hash_keys
 from sparkrank.numeric.text_arrays import is_text
 from sparkrank.sources.sizes import long_text_errors
 from sparkrank.states.pickling import write_stream
@@ -138,12 +139,14 @@ def _apart(rows: pa.Table, buckets: Unsigned, count: int) -> list[tuple[pa.Recor
 
     Returns the rows of either kind, if there are any, each with the end index of each bucket.
     """
-    if PROPENSITY not in rows.column_names or rows[PROPENSITY].null_count in (0, rows.num_rows):
+    has_some = PROPENSITY in rows.column_names and 0 < rows[PROPENSITY].null_count < rows.num_rows
+    if not has_some or 2 * count > MAX_LOOP_BUCKETS:
         return [rows_by_bucket(rows, buckets, count)]
     place, has_one = rows.column_names.index(PROPENSITY), flags_of(rows[PROPENSITY].is_valid())
     moved, ends = rows_by_bucket(rows.remove_column(place), buckets + has_one * np.uint16(count), 2 * count)
-    known = pa.table({PROPENSITY: rows[PROPENSITY].drop_null()})
-    values, ends_of_values = rows_by_bucket(known, buckets[has_one], count)
+    given = np.flatnonzero(has_one)  # in a tenth of the time of selecting by flags
+    known = pa.table({PROPENSITY: one_array(rows[PROPENSITY]).take(pa.array(given))})
+    values, ends_of_values = rows_by_bucket(known, buckets[given], count)
     assert moved is not None and values is not None  # noqa: S101, PT018 - there are rows of either kind
     without, others = moved.slice(0, ends[count - 1]), moved.slice(ends[count - 1])
     return [

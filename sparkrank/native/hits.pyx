@@ -159,8 +159,8 @@ def sum_hits(
     if all judged rows are listed) has the index of each row among the judged rows.
 
     If ``firsts`` (groups, else empty) has the number of relevant rows in earlier groups, the relevant rows are placed:
-    ``positions`` and ``placed`` (an entry for each) have their positions and their numbers, sorted by group and
-    position. Rows are numbered by group and then in the order of the input. The result means nothing if rows are tied.
+    ``positions`` and ``placed`` (an entry for each) have their positions and their numbers, group by group, in the order
+    of positions. Rows are numbered by group and then in the order of the input. Tied rows are not placed rightly.
 
     The results of each distinct list, with room for as many lists as groups, are the numbers of its rows, of its hits,
     and of its relevant rows with the unlisted ones; ``places``, which marks hits among the first 64 positions as bits,
@@ -181,7 +181,7 @@ def sum_hits(
     cdef Ties ties
     cdef Untied untied
     cdef bint are_by_item = item_ends.shape[0] > 0, are_placed = firsts.shape[0] > 0
-    cdef int64_t start
+    cdef int64_t start = 0
     cdef Placed places_of_hits
     cdef Items all_items
     cdef ByItem by_item
@@ -212,10 +212,11 @@ def sum_hits(
             tied_here = 0 if only_hits and not listed.hits else ties.count(scores_here, listed.rows)
             tied += tied_here
             if are_placed and listed.hits:
-                start = firsts[listed.group]
                 places_of_hits.place(
-                    scores_here, listed.rows - listed.hits, listed.rows, start, &positions[start], &placed[start]
+                    scores_here, listed.rows - listed.hits, listed.rows, firsts[listed.group], &positions[start],
+                    &placed[start]
                 )
+                start += listed.hits
             if tied_here == 0 and not differ and (listed.rows <= IN_A_WORD or (only_hits and not listed.hits)):
                 likeness[step].rows = listed.rows
                 if are_more:

@@ -115,6 +115,6 @@ def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alik
     return [next(reordered[value.distinct]) for value in values]
 
 
-def _taken(table: NDArray[Any], places: Ints) -> NDArray[Any]:
+def _taken(table: NDArray[Any], places: Codes | Ints) -> NDArray[Any]:
     """Return the columns of ``table`` at ``places``."""
     return table.take(places, axis=1, out=room_for((len(table), len(places)), table.dtype), mode="clip")

@@ -74,7 +74,7 @@ _OF_HITS = {Sum.COUNT: "count", Sum.PRECISION: "precisions", Sum.ANY: "any", Sum
 
 
 class PlacedHits(NamedTuple):
-    """The ``row`` of ``judgments``, ``group`` and ``position`` of each hit, sorted by group and position."""
+    """The ``row`` of the judgments, ``group`` and ``position`` of each hit, by group in the order of positions."""
 
     row: Ints
     group: Codes

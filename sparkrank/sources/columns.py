@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial, reduce
+from functools import partial
 from itertools import chain
 
 import pyarrow as pa
@@ -21,7 +21,6 @@ from sparkrank.bucket.impressions import (
     group_weight_column,
     key_column,
     label_column,
-    labels_of,
     score_column,
     slice_column,
     value_column,
@@ -95,7 +94,8 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
             named = roles.of_rows.get(role.key)
             columns[role.key] = _missing(role, roles, rows.num_rows) if named is None else _read(rows, role, named)
     if plan.has_sparse_propensities:
-        columns[PROPENSITY] = _of_relevant(columns[PROPENSITY], [columns[name] for name in labels_of(columns)])
+        is_relevant = pc.greater(columns[LABEL], 0).fill_null(False)
+        columns[PROPENSITY] = pc.if_else(is_relevant, columns[PROPENSITY], None)
     if plan.long:
         columns[MODEL] = _model_numbers(columns[MODEL], roles, plan)
     if plan.joins:
@@ -122,12 +122,6 @@ def _numbered_columns(rows: pa.Table, roles: Roles, plan: Plan) -> dict[str, pa.
         is_read = value in roles.values  # a truth has gains alone
         columns[value_column(index)] = _read(rows, VALUES[value.kind], value.name) if is_read else nothing
     return columns
-
-
-def _of_relevant(propensities: pa.ChunkedArray, labels: Sequence[pa.ChunkedArray]) -> pa.ChunkedArray:
-    """Return ``propensities`` with null for rows with no label above 0, of which none is read."""
-    flags = reduce(pc.or_kleene, (pc.greater(label, 0) for label in labels))
-    return pc.if_else(flags.fill_null(False), propensities, None)
 
 
 def _missing(role: Role, roles: Roles, rows: int) -> pa.ChunkedArray:

@@ -21,8 +21,9 @@ LEAST_PROPENSITY = 1e-9  # so that squares of weights, which are up to its inver
 
 def bad_propensities(rows: BucketRows, plan: Plan) -> Flags | None:
     """Flag the rows whose propensity is read and is none. None means that there is no such row."""
-    flags = _read(rows, plan)
-    flags[_known(rows)[0]] = False
+    known = np.zeros(len(rows), np.bool_)
+    known[_known(rows)[0]] = True
+    flags = _read(rows, plan) & ~known
     return flags if flags.any() else None
 
 

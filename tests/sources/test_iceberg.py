@@ -27,6 +27,7 @@ from sparkrank.sources.library_rows import LibraryRows
 from sparkrank.sources.parquet import ParquetInput
 from tests.support.commands import local_spec
 from tests.support.deletion_vectors import write_puffin
+from tests.support.silent_catalog import LIMIT, silent_catalog
 
 pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: make test-places installs it")
 
@@ -501,6 +502,17 @@ def test_metadata_that_cannot_be_read_or_is_there_twice_is_refused(tmp_path: Pat
     listed.write_bytes(listed.read_bytes()[:100])
     with pytest.raises(StoreError, match=rf"the input .* cannot be read as iceberg: (file://)?{listed}: "):
         evaluated(tmp_path)
+
+
+def test_a_catalog_that_is_silent_is_one_sentence(tmp_path: Path, table: Any) -> None:
+    named = "the catalog prod of the input prod.sales.impressions"
+    with silent_catalog("prod"):
+        with pytest.raises(StoreError, match=rf"^{named} has not answered within {LIMIT:g} s$") as refused:
+            evaluated(tmp_path, table="prod.sales.impressions")
+        assert refused.value.exit_code == 1
+        assert kept_files_of(spec(tmp_path, table="prod.sales.impressions"), FIRST)[0].startswith(
+            f"input.files: not counted ({named} has not"
+        )
 
 
 def test_what_pyiceberg_does_not_know_is_left_to_spark_by_its_name(tmp_path: Path, table: Any) -> None:

@@ -25,12 +25,17 @@ from sparkrank.jobs import evaluate_day
 from sparkrank.run.day_request import kept_files_of, request_of
 from sparkrank.run.stages import Stages
 from sparkrank.sources import delta, delta_log
+from sparkrank.sources.conditions import pushed_down
+from sparkrank.sources.library_rows import LibraryRows
+from sparkrank.sources.parquet import ParquetInput
+from sparkrank.sources.types import plain
 from tests.support.commands import exit_code, local_spec, write_spec
 from tests.support.deletion_vectors import bitmap_of
 
 deltalake = pytest.importorskip("deltalake")
 
 COLUMNS = {"group": "user", "score": "score", "label": "label"}
+OF_DAY = {"where": "dt = '{date}'"}
 FIRST, SECOND = "2026-01-01", "2026-01-02"
 
 
@@ -222,15 +227,27 @@ def test_columns_under_other_names_in_files_are_read_by_deltalake(tmp_path: Path
     mapped = {"delta.columnMapping.mode": "name"}
     deltalake.write_deltalake(tmp_path / "table", rows_of(FIRST, [0, 1]), partition_by=["dt"], configuration=mapped)
     assert "score" not in pq.read_schema(next((tmp_path / "table").rglob("*.parquet"))).names
+    deltalake.write_deltalake(tmp_path / "table", rows_of(SECOND, [0, 0, 1]), mode="append")
+    assert evaluated(tmp_path, **OF_DAY, expect={"newer_than": "5m"})["rr"] == 0.5
+    with pytest.raises(InputError, match="no commit in the log added rows of the day"):
+        evaluated(tmp_path, where="dt = '2027-01-01'", expect={"newer_than": "6h"})
+    (tmp_path / "table" / added_to(tmp_path / "table", SECOND)["path"]).unlink()
+    assert kept_files_of(spec(tmp_path, **OF_DAY), FIRST) == ["input.files: 1 of 2"]
     assert evaluated(tmp_path, where="dt = '{date}' AND score < 9")["rr"] == 0.5
-    assert evaluated(tmp_path, where="score < 2.0")["rr"] == 1.0
+    assert evaluated(tmp_path, where="dt = '{date}' AND score < 2.0")["rr"] == 1.0
 
 
-def without_rows(table: Path, rows: list[int], *, in_file: bool = False) -> None:
-    """Commit a deletion vector for ``rows`` of the only file of ``table``, in the log or in a file, as Spark does."""
-    (log,) = (table / "_delta_log").glob("*.json")
-    actions = [json.loads(line) for line in log.read_text().splitlines()]
-    added = next(action["add"] for action in actions if "add" in action)
+def added_to(table: Path, day: str = "") -> dict[str, Any]:
+    """The last action of the log that adds a file, of a ``day`` if it is given."""
+    logs = sorted((table / "_delta_log").glob("*.json"))
+    actions = [json.loads(line) for log in logs for line in log.read_text().splitlines()]
+    files: list[dict[str, Any]] = [action["add"] for action in actions if "add" in action]
+    return [file for file in files if not day or day in file["partitionValues"].values()][-1]
+
+
+def without_rows(table: Path, rows: list[int], day: str = "", *, in_file: bool = False) -> None:
+    """Commit a deletion vector for ``rows`` of the last file of ``table``, in the log or in a file, as Spark does."""
+    added, version = added_to(table, day), deltalake.DeltaTable(table).version() + 1
     bitmap = bitmap_of(rows)
     vector: dict[str, Any] = {"sizeInBytes": len(bitmap), "cardinality": len(rows)}
     if in_file:
@@ -246,7 +263,7 @@ def without_rows(table: Path, rows: list[int], *, in_file: bool = False) -> None
         {"remove": {"path": added["path"], "dataChange": True, "deletionTimestamp": 1}},
         {"add": {**added, "deletionVector": vector}},
     ]
-    (table / "_delta_log" / f"{1:020}.json").write_text("\n".join(map(json.dumps, commit)))
+    (table / "_delta_log" / f"{version:020}.json").write_text("\n".join(map(json.dumps, commit)))
 
 
 def z85(data: bytes) -> str:
@@ -265,6 +282,90 @@ def test_deleted_rows_do_not_count(tmp_path: Path, in_file: bool) -> None:
     assert evaluated(tmp_path)["rr"] == 0.5
     reason = evaluate_day(spec(tmp_path), FIRST, None, Stages()).lane_reason
     assert reason.endswith("deltalake reads the input, as its files alone do not say what its rows are")
+
+
+def two_days(folder: Path, **how: Any) -> Path:
+    """A table whose first day has the hit at 2, and whose second has it at 3."""
+    table = folder / "table"
+    deltalake.write_deltalake(table, rows_of(FIRST, [0, 1]), partition_by=["dt"], **how)
+    deltalake.write_deltalake(table, rows_of(SECOND, [0, 0, 1]), mode="append")
+    return table
+
+
+def opened(folder: Path, **source: Any) -> Any:
+    request = request_of(spec(folder, **source), FIRST, None).at_versions()
+    (side,) = request.impressions
+    return delta.open_delta(side, request.roles)
+
+
+def test_rows_deleted_of_another_day_leave_the_files_of_the_day_as_they_are(tmp_path: Path) -> None:
+    table = two_days(tmp_path)
+    without_rows(table, [0], SECOND)
+    (table / added_to(table, SECOND)["path"]).unlink()
+    assert isinstance(opened(tmp_path, **OF_DAY), ParquetInput)
+    assert evaluated(tmp_path, **OF_DAY)["rr"] == 0.5
+    assert kept_files_of(spec(tmp_path, **OF_DAY), FIRST) == ["input.files: 1 of 2"]
+
+
+def test_files_of_other_days_are_not_opened_where_rows_of_the_day_are_deleted(tmp_path: Path) -> None:
+    """Neither what the second day has, nor which of its rows are deleted, is there; then the file of the first day."""
+    table = two_days(tmp_path)
+    without_rows(table, [0], SECOND, in_file=True)
+    without_rows(table, [0], FIRST)
+    (table / added_to(table, SECOND)["path"]).unlink()
+    assert isinstance(source := opened(tmp_path, **OF_DAY), LibraryRows)
+    assert source.stored_rows == 2
+    assert evaluated(tmp_path, **OF_DAY)["rr"] == 1.0
+    next(table.glob("deletion_vector_*")).unlink()
+    assert evaluated(tmp_path, **OF_DAY)["rr"] == 1.0
+    with pytest.raises(InputError, match=rf"/{SECOND}|deletion_vector_.*\.bin of .*table .* is gone: that version was"):
+        evaluated(tmp_path)
+    (table / added_to(table, FIRST)["path"]).unlink()
+    with pytest.raises(InputError, match=rf"dt={FIRST}/part-\S+\.parquet of .*table at version 3 of .* is gone: th"):
+        evaluated(tmp_path, **OF_DAY)
+
+
+def test_rows_that_deltalake_cannot_read_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = two_days(tmp_path)
+    without_rows(table, [0], FIRST)
+    file = table / added_to(table, FIRST)["path"]
+    file.write_bytes(b"PAR1" + bytes(file.stat().st_size - 4))
+    with pytest.raises(InputError, match=r"at version 2 of table .* cannot be read by deltalake: .*Parquet"):
+        evaluated(tmp_path, **OF_DAY)
+
+    def refuse(*_: Any) -> None:
+        raise OSError("Generic S3 error\n  \x1b[31m↳\x1b[0m Connection refused, password=tiger")
+
+    monkeypatch.setattr(delta, "table_at", refuse)
+    with pytest.raises(StoreError, match=r"by deltalake: Generic S3 error Connection refused, password=\*\*\*$"):
+        evaluated(tmp_path, **OF_DAY)
+
+
+@pytest.mark.parametrize(
+    ("where", "days"),
+    [
+        (f"dt = '{FIRST}'", 1), (f"dt == '{FIRST}' AND score < 9.0", 1), (f"dt IN ('{FIRST}', '{SECOND}')", 2),
+        ("`it's \"so\"` = 'o''x'", 2), ("n <> 8", 1), ("n IS NOT NULL", 2), ("day < '2026-01-02'", 1), ("x = 0.0", 1),
+    ],
+)  # fmt: skip
+def test_conditions_leave_files_out_also_under_other_names(tmp_path: Path, where: str, days: int) -> None:
+    """By texts, a name with signs, a number, a date, and a fraction, whose negative zero deltalake has apart."""
+    mapped = {"delta.columnMapping.mode": "name"}
+    for day, number, fraction in ((FIRST, 7, -0.0), (SECOND, 8, 2.0)):
+        parts = {'it\'s "so"': "o'x", "n": number, "day": date.fromisoformat(day), "x": fraction}
+        rows = rows_of(day, [0, 1])
+        for name, value in parts.items():
+            rows = rows.append_column(name, pa.array([value] * 2))
+        how: Any = {"partition_by": ["dt", *parts], "configuration": mapped, "mode": "append"}
+        deltalake.write_deltalake(tmp_path / "table", rows, **how)
+    assert kept_files_of(spec(tmp_path, where=where), FIRST) == [f"input.files: {days} of 2"]
+    source = opened(tmp_path, where=where)
+    assert source.stored_rows == 2 * days
+    if days == 1 and "x" not in where:
+        (tmp_path / "table" / added_to(tmp_path / "table", SECOND)["path"]).unlink()
+    condition = pushed_down(where, source.schema)
+    found = plain(pa.Table.from_batches(source.batches(sorted(condition.columns), condition)))
+    assert found.filter(condition.of_groups).num_rows == 2 * days
 
 
 def test_files_of_another_folder_are_read_as_of_a_shallow_clone(tmp_path: Path) -> None:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import shutil
 import struct
+import subprocess
+import sys
+import time
 import uuid
 import zlib
 from collections.abc import Callable
@@ -28,9 +32,11 @@ from sparkrank.sources import delta, delta_log
 from sparkrank.sources.conditions import pushed_down
 from sparkrank.sources.library_rows import LibraryRows
 from sparkrank.sources.parquet import ParquetInput
+from sparkrank.sources.selection import Selection
 from sparkrank.sources.types import plain
 from tests.support.commands import exit_code, local_spec, write_spec
 from tests.support.deletion_vectors import bitmap_of
+from tests.support.numbers import bits
 
 deltalake = pytest.importorskip("deltalake")
 
@@ -76,6 +82,24 @@ def folder(tmp_path: Path) -> Path:
 def test_rows_that_a_later_version_removed_do_not_count(folder: Path) -> None:
     assert evaluated(folder)["rr"] == 1.0
     assert evaluated(folder, version=0)["rr"] == 0.5
+
+
+def test_a_run_again_by_its_version_has_the_same_bits(folder: Path) -> None:
+    """By files, of several users and with intervals, after rows of all of them have changed."""
+    users = [rows_of(FIRST, [0] * (place % 4) + [1, 0]) for place in range(20)]
+    users = [rows.set_column(0, "user", pa.array([f"u{place}"] * len(rows))) for place, rows in enumerate(users)]
+    deltalake.write_deltalake(folder / "table", pa.concat_tables(users), mode="overwrite")
+
+    def metrics(**source: Any) -> pa.Table:
+        asked = spec(folder, **source).model_copy(update={"metrics": ["ndcg@3", "auc", "p90(ap)", "copc"]})
+        evaluate_day(asked, FIRST, None, Stages())
+        return pq.read_table(f"{folder}/out/metrics/day={FIRST}", partitioning=None)
+
+    before = metrics()
+    deltalake.write_deltalake(folder / "table", rows_of(FIRST, [0, 1, 1]), mode="append")
+    changed, again = metrics(), metrics(version=2)
+    assert bits(again) == bits(before)
+    assert bits(changed) != bits(before)
 
 
 def test_a_run_names_the_version_and_the_table(folder: Path) -> None:
@@ -260,7 +284,8 @@ def without_rows(table: Path, rows: list[int], day: str = "", *, in_file: bool =
         vector |= {"storageType": "u", "pathOrInlineDv": z85(name.bytes), "offset": 1}
     else:
         vector |= {"storageType": "i", "pathOrInlineDv": z85(bitmap + bytes(-len(bitmap) % 4))}
-    features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
+    names = sorted({*(deltalake.DeltaTable(table).protocol().reader_features or ()), "deletionVectors"})
+    features = {"readerFeatures": names, "writerFeatures": names}
     commit = [
         {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}},
         {"remove": {"path": added["path"], "dataChange": True, "deletionTimestamp": 1}},
@@ -371,6 +396,74 @@ def test_conditions_leave_files_out_also_under_other_names(tmp_path: Path, where
     assert found.filter(condition.of_groups).num_rows == 2 * days
 
 
+def alter(table: Path, change: Callable[[dict[str, Any], list[dict[str, Any]]], None]) -> None:
+    """Commit a ``change`` of the table's metadata and of its columns, as ``ALTER TABLE`` of Spark does."""
+    log = table / f"_delta_log/{0:020}.json"
+    (action,) = (each for each in map(json.loads, log.read_text().splitlines()) if "metaData" in each)
+    about, schema = action["metaData"], json.loads(action["metaData"]["schemaString"])
+    change(about, schema["fields"])
+    about["schemaString"] = json.dumps(schema)
+    version = deltalake.DeltaTable(table).version() + 1
+    commit = [{"commitInfo": {"timestamp": int(time.time() * 1000), "operation": "CHANGE COLUMN"}}, action]
+    (table / f"_delta_log/{version:020}.json").write_text("\n".join(map(json.dumps, commit)))
+
+
+def test_renamed_columns_have_their_values_under_the_new_names_also_of_partitions(tmp_path: Path) -> None:
+    def rename(about: dict[str, Any], fields: list[dict[str, Any]]) -> None:
+        about["partitionColumns"] = ["date_of"]
+        for column in fields:
+            column["name"] = {"label": "clicked", "dt": "date_of"}.get(column["name"], column["name"])
+
+    table = two_days(tmp_path, configuration={"delta.columnMapping.mode": "name"})
+    alter(table, rename)
+    (table / added_to(table, SECOND)["path"]).unlink()
+    renamed = {"columns": {**COLUMNS, "label": "clicked"}, "where": "date_of = '{date}'"}
+    assert evaluated(tmp_path, **renamed, expect={"newer_than": "5m"})["rr"] == 0.5
+    assert kept_files_of(spec(tmp_path, **renamed), FIRST) == ["input.files: 1 of 2"]
+    assert evaluated(tmp_path, version=0)["rr"] == 0.5  # by the names of that version
+    with pytest.raises(InputError, match='the label column "label" is not in the input'):
+        evaluated(tmp_path, where="date_of = '{date}'")
+
+
+def test_a_column_that_was_dropped_and_added_anew_has_no_values_of_before(tmp_path: Path) -> None:
+    def drop(about: dict[str, Any], fields: list[dict[str, Any]]) -> None:
+        about["configuration"]["delta.columnMapping.maxColumnId"] = "5"
+        fields[:] = [column for column in fields if column["name"] != "label"]
+
+    def add(about: dict[str, Any], fields: list[dict[str, Any]]) -> None:
+        drop(about, fields)
+        own = {"delta.columnMapping.id": 5, "delta.columnMapping.physicalName": "col-anew"}
+        fields.append({"name": "label", "type": "long", "nullable": True, "metadata": own})
+
+    table = two_days(tmp_path, configuration={"delta.columnMapping.mode": "name"})
+    alter(table, drop)
+    with pytest.raises(InputError, match='the label column "label" is not in the input'):
+        evaluated(tmp_path)
+    alter(table, add)
+    deltalake.write_deltalake(table, rows_of(FIRST, [0, 0, 0, 1]), mode="append")
+    assert evaluated(tmp_path, where="dt = '{date}' AND label IS NOT NULL")["rr"] == 0.25
+    with pytest.raises(InputError, match="the input has no rows"):  # none of the second day has a label
+        evaluated(tmp_path, where=f"dt = '{SECOND}' AND label IS NOT NULL")
+
+
+def test_times_with_and_without_a_zone_are_as_in_parquet(tmp_path: Path) -> None:
+    """By the files, and where deltalake reads them; the offset of the zone is two hours."""
+    stamp = datetime(2026, 7, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+    rows = rows_of(FIRST, [0, 1]).append_column("zoned", pa.array([stamp] * 2, pa.timestamp("us", "UTC")))
+    rows = rows.append_column("plain", pa.array([stamp.replace(tzinfo=None)] * 2, pa.timestamp("us")))
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    deltalake.write_deltalake(tmp_path / "table", rows)
+    expected = {"zoned": datetime(2026, 7, 1, 10, tzinfo=timezone.utc), "plain": datetime(2026, 7, 1, 12)}  # noqa: DTZ001
+    for is_plain in (True, False):
+        source = opened(tmp_path)
+        assert isinstance(source, ParquetInput) == is_plain
+        assert source.schema.equals(ParquetInput.at(f"{tmp_path}/rows.parquet").schema.remove_metadata())
+        assert Selection(source).read(list(expected)).to_pylist() == [expected] * (2 if is_plain else 1)
+        assert evaluated(tmp_path)["rr"] == (0.5 if is_plain else 1.0)
+        if is_plain:
+            without_rows(tmp_path / "table", [0])
+
+
 def test_files_of_another_folder_are_read_as_of_a_shallow_clone(tmp_path: Path) -> None:
     deltalake.write_deltalake(tmp_path / "cloned", rows_of(FIRST, [0, 1]))
     (log,) = (tmp_path / "cloned/_delta_log").glob("*.json")
@@ -423,6 +516,21 @@ def test_what_deltalake_does_not_know_is_left_to_spark_by_its_name(folder: Path)
             evaluate_day(spec(folder, lane=lane), FIRST, None, Stages())
         assert refused.value.exit_code == 4
     assert kept_files_of(spec(folder), FIRST)[0].startswith("input.files: not counted (the input")
+
+
+@pytest.mark.skipif(os.getuid() != 0 or shutil.which("setpriv") is None, reason="root gives its rights up by setpriv")
+def test_a_log_that_may_not_be_read_is_refused_with_its_file(folder: Path) -> None:
+    file = folder / f"table/_delta_log/{1:020}.json"
+    file.chmod(0)
+    conf = write_spec(folder, spec(folder).resolved())
+    rights = "-dac_override,-dac_read_search"
+    shell = ["setpriv", f"--bounding-set={rights}", f"--inh-caps={rights}", sys.executable, "-m", "sparkrank"]
+    done = subprocess.run(
+        [*shell, "evaluate", "--conf", conf, "--date", FIRST], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "/table cannot be read as delta: " in done.stderr
+    assert f"{file} Permission denied" in done.stderr
 
 
 @pytest.mark.parametrize("is_checkpoint", [False, True])

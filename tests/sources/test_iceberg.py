@@ -27,6 +27,7 @@ from sparkrank.sources.library_rows import LibraryRows
 from sparkrank.sources.parquet import ParquetInput
 from tests.support.commands import local_spec
 from tests.support.deletion_vectors import write_puffin
+from tests.support.numbers import bits
 from tests.support.silent_catalog import LIMIT, silent_catalog
 
 pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: make test-places installs it")
@@ -128,6 +129,41 @@ def test_rows_that_a_later_version_removed_do_not_count(tmp_path: Path, table: A
     assert (now["rr"], before["rr"], now["spec_hash"]) == (1.0, 0.5, before["spec_hash"])
     assert now["input"].endswith(f"impressions at version {newest} of table {table.metadata.table_uuid}")
     assert isinstance(opened(tmp_path, **place), ParquetInput)
+
+
+def test_a_run_again_by_its_version_has_the_same_bits(tmp_path: Path, catalog: Any) -> None:
+    """Of several users and with intervals, after rows of some were added and a file was replaced."""
+    users = [rows_of(FIRST, [0] * (place % 4) + [1, 0], f"u{place}") for place in range(20)]
+    table = made(catalog, pa.concat_tables(users))
+
+    def metrics(**source: Any) -> pa.Table:
+        asked = spec(tmp_path, **source).model_copy(update={"metrics": ["ndcg@3", "auc", "p90(ap)", "copc"]})
+        evaluate_day(asked, FIRST, None, Stages())
+        return pq.read_table(f"{tmp_path}/out/metrics/day={FIRST}", partitioning=None)
+
+    before, (version,) = metrics(), versions(table)
+    table.append(rows_of(FIRST, [0, 1, 1], "u3"))
+    table.delete("user == 'u5'")
+    changed, again = metrics(), metrics(version=version)
+    assert bits(again) == bits(before)
+    assert bits(changed) != bits(before)
+
+
+def test_a_folder_of_sparks_hadoop_catalog_is_read_by_its_highest_number(tmp_path: Path, catalog: Any) -> None:
+    """Numbers without zeros before them, each a version, and a hint, which may be behind (a writer was killed)."""
+    table = made(catalog, rows_of(FIRST, [0, 0, 1]))
+    folder = Path(table.location().removeprefix("file://")) / "metadata"
+    before = max(folder.glob("*.metadata.json"))
+    table.overwrite(rows_of(FIRST, [0, 1]))
+    after = max(folder.glob("*.metadata.json"))
+    after.rename(folder / "v10.metadata.json")
+    before.rename(folder / "v9.metadata.json")
+    for other in folder.glob("0*.metadata.json"):
+        other.unlink()
+    (folder / "version-hint.text").write_text("9")
+    assert evaluated(tmp_path)["rr"] == 0.5
+    assert evaluated(tmp_path, version=versions(table)[0])["rr"] == pytest.approx(1 / 3)
+    assert evaluated(tmp_path, path=f"{folder}/v9.metadata.json")["rr"] == pytest.approx(1 / 3)
 
 
 def test_a_metadata_file_is_the_table_as_it_was(tmp_path: Path, table: Any, catalog: Any) -> None:

@@ -361,18 +361,23 @@ def committed(table: Any, files: list[Any], *, deletes: bool = False, version: i
     (folder / f"{number:05}-{uuid.uuid4()}.metadata.json").write_text(json.dumps(document))
 
 
-def test_rows_deleted_by_position_do_not_count(tmp_path: Path, catalog: Any) -> None:
+def without_rows(table: Any, places: list[int], path: str, user: str = "a") -> None:
+    """Commit a file at ``path`` that deletes ``places`` of the file of the first day that may have the ``user``."""
     from pyiceberg.manifest import DataFileContent
 
-    table = made(catalog, rows_of(FIRST, [0, 0, 1, 0]), rows_of(SECOND, [1]))
-    (task,) = table.scan(row_filter=f"dt == '{FIRST}'").plan_files()
-    path = f"{tmp_path}/deletes.parquet"
+    (task,) = table.scan(row_filter=f"dt == '{FIRST}' AND user == '{user}'").plan_files()
     ids = [{b"PARQUET:field_id": number} for number in (b"2147483546", b"2147483545")]
     fields = zip(("file_path", "pos"), (pa.string(), pa.int64()), ids, strict=True)
     schema = pa.schema([pa.field(name, kind, False, own) for name, kind, own in fields])
-    pq.write_table(pa.table({"file_path": [task.file.file_path] * 2, "pos": [0, 3]}, schema), path)
+    pq.write_table(pa.table({"file_path": [task.file.file_path] * len(places), "pos": places}, schema), path)
+    entry = entry_of(table, path, len(places), FIRST, content=DataFileContent.POSITION_DELETES)
+    committed(table, [entry], deletes=True)
+
+
+def test_rows_deleted_by_position_do_not_count(tmp_path: Path, catalog: Any) -> None:
+    table = made(catalog, rows_of(FIRST, [0, 0, 1, 0]), rows_of(SECOND, [1]))
     assert evaluated(tmp_path, where="dt = '{date}'")["rr"] == pytest.approx(1 / 3)
-    committed(table, [entry_of(table, path, 2, FIRST, content=DataFileContent.POSITION_DELETES)], deletes=True)
+    without_rows(table, [0, 3], f"{tmp_path}/deletes.parquet")
     assert evaluated(tmp_path, where="dt = '{date}'")["rr"] == 0.5
     assert isinstance(opened(tmp_path, where="dt = '{date}'"), LibraryRows)
     assert isinstance(opened(tmp_path, where=f"dt = '{SECOND}'"), ParquetInput)

@@ -158,19 +158,24 @@ def _of_version(path: str, version: int, place: str) -> DeltaTable:
         return table_at(path, version)
     except (DeltaError, FileNotFoundError):
         newest = table_at(path)
-    if version > newest.version():
-        raise InputError(f"{place} has no version {version}: its newest is {newest.version()}")
-    oldest = min(commit["version"] for commit in newest.history())
-    raise InputError(f"version {version} of {place} is gone: versions {oldest} to {newest.version()} are there")
+    raise _absent(f"{place} has no version {version}", newest)
 
 
 def _as_of(table: DeltaTable, time: datetime, place: str) -> DeltaTable:
     """Return ``table`` as its newest commit up to ``time`` left it."""
-    commits = sorted((commit["timestamp"], commit["version"]) for commit in table.history())
     asked = time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
-    then = [version for stamp, version in commits if stamp <= asked.timestamp() * 1000]
+    milliseconds = asked.timestamp() * 1000
+    then = [commit["version"] for commit in table.history() if commit["timestamp"] <= milliseconds]
     if not then:
-        oldest = datetime.fromtimestamp(commits[0][0] / 1000, timezone.utc)
-        raise InputError(f"{place} has no version as of {asked.isoformat()}: its oldest is of {oldest.isoformat()}")
+        raise _absent(f"{place} has no version as of {asked.isoformat()}", table)
     table.load_as_version(max(then))
     return table
+
+
+def _absent(sentence: str, table: DeltaTable) -> InputError:
+    commits = sorted((commit["version"], commit["timestamp"]) for commit in table.history())
+    oldest, newest = (
+        f"{version} of {datetime.fromtimestamp(stamp / 1000, timezone.utc).isoformat()}"
+        for version, stamp in (commits[0], commits[-1])
+    )
+    return InputError(f"{sentence}: its oldest is {oldest}, and its newest {newest}")

@@ -586,3 +586,17 @@ def test_without_the_library_the_extra_is_named(folder: Path, monkeypatch: pytes
     monkeypatch.setattr("sparkrank.sources.delta_log.reads_delta", absent)
     with pytest.raises(SpecError, match=r"format: delta needs deltalake \(pip install 'sparkrank\[delta\]'\)"):
         evaluated(folder)
+
+
+def test_a_commit_that_says_nothing_of_itself_has_the_time_of_its_file(folder: Path) -> None:
+    """Spark leaves ``commitInfo`` out where ``spark.databricks.delta.commitInfo.enabled`` is false."""
+    log = folder / "table/_delta_log"
+    for version in (0, 1):
+        file = log / f"{version:020}.json"
+        lines = [line for line in file.read_text().splitlines() if "commitInfo" not in json.loads(line)]
+        file.write_text("\n".join(lines) + "\n")
+        os.utime(file, (1_767_225_600 + version * 3600,) * 2)
+    assert evaluated(folder, as_of="2026-01-01T00:59:59Z")["rr"] == 0.5
+    assert evaluated(folder, as_of="2026-01-01T01:00:00Z")["rr"] == 1.0
+    with pytest.raises(InputError, match=r"its oldest is 0 of 2026-01-01T00:00:00\+00:00, and its newest 1 of"):
+        evaluated(folder, as_of="2025-12-31T00:00:00Z")

@@ -348,8 +348,7 @@ def _rankings(
     for column, values in gains.items():
         lacking = np.isnan(values) & is_relevant(judged.labels, None)
         counts[checks.without_gain(column.name), ""] = int(np.count_nonzero(lacking))
-    sizes = None if orders is None else orders[0].judgments.rows_of_group()
-    judgments = judged.judgments(references, gains, propensities, sizes)
+    judgments = judged.judgments(references, gains, propensities)
     # the item decides which of the tied rows is shown
     ordered = plan.orders_by_item or plan.exposures or (plan.values and ITEM in judged.rows)
     item_order = TextOrder(judged.rows.table[ITEM]) if ordered else None

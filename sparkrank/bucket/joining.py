@@ -94,12 +94,10 @@ class JudgedRows:
         references: Mapping[str, Floats],
         gains: Mapping[ValueColumn, Floats],
         propensities: Floats | None = None,
-        sizes: Ints | None = None,
     ) -> Judgments:
         """Return the judgments with ``references`` and ``gains`` (NaN: no gain), of which an item has its highest.
 
-        Of several ``propensities`` (NaN: none), an item has the lowest, and so the highest gain. ``sizes`` has the
-        number of rows of each group, if another label has counted them.
+        Of several ``propensities`` (NaN: none), an item has the lowest, and so the highest gain.
         """
         if (twins := self.twins) is not None:
             gains = {column: -twins.first_of(-values) for column, values in gains.items()}
@@ -107,7 +105,7 @@ class JudgedRows:
         gains = {column: np.nan_to_num(values) for column, values in gains.items()}
         item_row = None if twins is None else twins.one_of_each(len(self.codes))
         rows = (self.codes, self.labels, self.groups, self.judged)
-        return Judgments(*rows, references, item_row, None, gains, propensities, sizes)
+        return Judgments(*rows, references, item_row, None, gains, propensities)
 
     def credited(self, shared: Judgments, listed: Ints, best: Ints) -> Judgments:
         """Return ``shared`` for the list with the rows ``listed``, where only the rows ``best`` get credit."""

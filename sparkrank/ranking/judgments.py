@@ -75,7 +75,6 @@ class Judgments:
     for rows outside the order. ``repeats`` flags list rows that repeat an item without credit: they are not relevant,
     not judged and in no reference, and they rank behind the rows they tie with. ``gains`` maps a column that is a gain
     to n values from 0. ``propensities`` has the propensity of each relevant row, and NaN or a number for others.
-    ``sizes`` has the number of rows of each group, if it is known.
     """
 
     codes: Codes
@@ -87,7 +86,6 @@ class Judgments:
     repeats: Flags | None = None
     gains: Mapping[ValueColumn, Floats] = field(default_factory=dict)
     propensities: Floats | None = None
-    sizes: Ints | None = None
 
     def gain_of(self, gain: Gain, rows: Ints | None = None) -> Floats:
         """Return the gain of each of ``rows`` (None: of all rows), which is 0 for a row that is not relevant."""
@@ -104,8 +102,6 @@ class Judgments:
 
     @cached
     def _rows_and_relevant(self, rel: float | None) -> tuple[Ints, Ints]:
-        if self.sizes is not None:
-            return self.sizes, np.bincount(self.codes[np.flatnonzero(self.flags(rel))], minlength=self.groups)
         return count_both(self.codes, self.groups, self.flags(rel))
 
     @cached

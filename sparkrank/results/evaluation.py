@@ -78,6 +78,9 @@ class Evaluation:
         The hash of the request, as stored in the tables.
     writer : callable, optional
         The function that :meth:`write` calls.
+    source : str, optional
+        The rows that were evaluated, with the version and the ID of each lake table: the column ``input`` of the table
+        ``runs``.
 
     Examples
     --------
@@ -92,8 +95,8 @@ class Evaluation:
     rr      0.7500 [0.0000, 1.0000]       2          0
     >>> ev["mrr"], ev.groups["rr"].to_pylist()
     (0.75, [0.5, 1.0])
-    >>> "mrr" in ev, list(ev)
-    (True, ['rr'])
+    >>> "mrr" in ev, list(ev), ev.source
+    (True, ['rr'], 'in memory')
     >>> ev.metrics.select(["metric", "value", "n_groups"]).to_pylist()
     [{'metric': 'rr', 'value': 0.75, 'n_groups': 2}]
     """
@@ -107,6 +110,7 @@ class Evaluation:
     preset: Preset | None = None
     origin: Origin = NO_ORIGIN
     writer: Callable[[Evaluation, str, str | None], dict[str, str]] | None = None
+    source: str | None = None
 
     def __post_init__(self) -> None:
         show_tables()

@@ -116,6 +116,8 @@ def test_the_conda_recipe_and_the_citation_are_of_this_version_and_these_require
     recipe = yaml.safe_load((PROJECT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
     citation = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
     assert recipe["context"]["version"] == citation["version"] == sr.__version__
+    changes = (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## [{sr.__version__}] - {citation['date-released']}\n" in changes
     needed = {Requirement(text) for text in metadata.requires("sparkrank") or () if ";" not in text}
     run = {Requirement(text) for text in recipe["requirements"]["run"]}
     named = {(canonicalize_name(each.name), each.specifier) for each in needed}

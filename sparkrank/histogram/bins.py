@@ -40,6 +40,8 @@ class BinRule:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from sparkrank.metrics import BinRule
     >>> rule = BinRule.parse("digits=2")
     >>> rule.snapped(np.array([0.123, 0.118, 0.126])).tolist()
     [0.12, 0.12, 0.13]

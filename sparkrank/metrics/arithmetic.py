@@ -64,6 +64,7 @@ class Step:
 
     Examples
     --------
+    >>> from sparkrank.metrics import Step
     >>> Step("p", "ratio", ("hits", 3.0)).formula()
     'hits / 3'
     """

@@ -93,7 +93,7 @@ class Definitions:
 
         Examples
         --------
-        >>> from sparkrank.metrics import find_preset
+        >>> from sparkrank.metrics import Definitions, find_preset
         >>> Definitions.of(find_preset("replay"), {"undefined": "skip"}).undefined
         'skip'
         """

@@ -59,6 +59,7 @@ class Choice(Parameter):
 
     Examples
     --------
+    >>> from sparkrank.metrics import Choice
     >>> over = Choice("over", "mean", "how values join", choices=("mean", "highest"), synonyms=(("max", "highest"),))
     >>> over.allowed, over.read("mean"), over.read("MAX")
     ('mean|highest', 'mean', 'highest')
@@ -105,6 +106,7 @@ class Number(Parameter):
 
     Examples
     --------
+    >>> from sparkrank.metrics import Number
     >>> share = Number("share", 0.5, "a share of the rows", above=0, below=1)
     >>> share.allowed, share.read("0.25")
     ('a number between 0 and 1', 0.25)
@@ -137,6 +139,7 @@ class Count(Parameter):
 
     Examples
     --------
+    >>> from sparkrank.metrics import Count
     >>> depth = Count("depth", None, "how many rows are read", least=1, most=50)
     >>> depth.allowed, depth.read("20")
     ('a whole number from 1 to 50', 20)
@@ -165,6 +168,7 @@ class Name(Parameter):
 
     Examples
     --------
+    >>> from sparkrank.metrics import Name
     >>> ref = Name("ref", "first", "another model", choices=("first", "last"), named="<model>")
     >>> ref.allowed, ref.read("LAST"), ref.read("ALS")
     ('first|last|<model>', 'last', 'ALS')

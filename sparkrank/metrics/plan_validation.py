@@ -49,6 +49,7 @@ def plan_of(
 
     Examples
     --------
+    >>> from sparkrank.metrics import plan_of
     >>> plan = plan_of(["MAP@5", "auc"], models=["score"], keys=["user"])
     >>> [str(metric) for metric in plan.metrics]
     ['ap@5', 'auc']

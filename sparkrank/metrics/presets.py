@@ -208,6 +208,7 @@ def find_preset(name: object) -> Preset | None:
 
     Examples
     --------
+    >>> from sparkrank.metrics import find_preset
     >>> find_preset("replay").definitions
     {'undefined': 'zero', 'population': 'truth', 'duplicates': 'once'}
     """

@@ -200,6 +200,8 @@ def hits_of(ranking: Ranking, rel: float | None) -> Hits:
     --------
     The first list has its two relevant rows second and third, and the other list has one first:
 
+    >>> import numpy as np
+    >>> from sparkrank.metrics import Ranking, hits_of
     >>> from sparkrank.ranking.judgments import Judgments
     >>> judgments = Judgments(codes=np.array([0, 0, 0, 1]), labels=np.array([0, 1, 1, 1]), groups=2)
     >>> hits = hits_of(Ranking(judgments, np.array([0.9, 0.5, 0.1, 0.7])), rel=None)

@@ -225,6 +225,8 @@ class Ranking:
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from sparkrank.metrics import Ranking
     >>> from sparkrank.ranking.judgments import Judgments
     >>> judgments = Judgments(codes=np.array([0, 0, 0, 1]), labels=np.array([0, 1, 1, 1]), groups=2)
     >>> ranking = Ranking(judgments, np.array([0.1, 0.5, 0.9, 0.7]))

@@ -12,7 +12,7 @@ import os
 import re
 import reprlib
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Any, TypeVar
@@ -264,6 +264,27 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
     # With two swapped letters, short words such as "nwe" and "new" are less alike than that.
     near += [name for name in names if set(name) == set(typed) and abs(len(name) - len(typed)) <= 1]
     return f', did you mean "{names[near[0]]}"?' if near else ""
+
+
+def hint(value: object, known: Collection[object], said: str = "allowed", none: str = "there is none") -> str:
+    """Return the end of a sentence on a ``value`` that is none of ``known``: which of them is near, and all of them.
+
+    Examples
+    --------
+    >>> hint("ndgc", ["ap", "ndcg"], "there are")
+    ', did you mean "ndcg"? (there are: ap, ndcg)'
+    >>> hint("ndgc", [])
+    ' (there is none)'
+    """
+    all_known = f"{said}: {itemize(known)}" if said else itemize(known)
+    return f"{did_you_mean(value, known)} ({all_known if known else none})"
+
+
+def validate_names(said: str, given: Iterable[object], known: Collection[object], listed: str = "allowed") -> None:
+    """Raise :class:`SpecError`, which begins as is ``said``, if one of the ``given`` names is none of ``known``."""
+    for name in given:
+        if name not in known:
+            raise SpecError(f'{said} "{shorten(name)}"{hint(name, known, listed)}')
 
 
 def itemize(names: Iterable[object]) -> str:

@@ -9,7 +9,7 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import SpecError, did_you_mean, escape, itemize, shorten
+from sparkrank.base.errors import SpecError, escape, hint, shorten
 from sparkrank.cli.answers import answer
 from sparkrank.cli.options import DEBUG, PLUGIN, all_of, day_option, validate_alone
 from sparkrank.cli.sides import (
@@ -169,8 +169,7 @@ def _chosen(table: pa.Table, asked: SidesAsked, spec: Spec, metrics: tuple[str, 
         texts = [found_metric(plan, preset, text) for text in metrics]
         for text, name in zip(metrics, texts, strict=True):
             if name is None:
-                near = did_you_mean(text, known)
-                raise SpecError(f'--metric: the spec has no "{shorten(text)}"{near} ({itemize(known)})')
+                raise SpecError(f'--metric: the spec has no "{shorten(text)}"{hint(text, known, "")}')
         table = table.filter(pc.is_in(table["metric"], pa.array(texts)))
     return table
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sparkrank.base import checks
 from sparkrank.base.errors import escape
 from sparkrank.base.redaction import shown_url
 from sparkrank.cli.answers import answer, answer_line, backfill_document, day_document, verdict_line, window_document
-from sparkrank.cli.backfill_text import backfill_text, backfilled_text
 from sparkrank.cli.gate_commands import closer_line
 from sparkrank.cli.invocation import Invocation, after_commit, end_with_verdict
 from sparkrank.cli.options import VERBOSE, asked_stages, day_option, prometheus_options, spec_options
@@ -116,7 +116,7 @@ def _backfill(
         for evaluated in backfill(spec, window, spark, **how):
             done.append(evaluated)
             with after_commit():
-                answer_line(partial(backfilled_text, evaluated, is_whole=is_whole))
+                answer_line(partial(_backfilled_text, evaluated, is_whole=is_whole))
     except BaseException:
         invocation.done = backfill_document(done)
         if done and len(done) < window.count:
@@ -126,7 +126,7 @@ def _backfill(
         raise
     code = worst_code(done)
     with after_commit():
-        answer(lambda: f"\n{backfill_text(done)}", lambda: {"exit_code": code, **backfill_document(done)})
+        answer(lambda: f"\n{_backfill_text(done)}", lambda: {"exit_code": code, **backfill_document(done)})
     if code:
         sys.exit(code)
 
@@ -188,3 +188,36 @@ def _shown(
         "\n".join(filter(None, [f"Stages: {stages}", *below, closer, verdict])),
     ]
     return f"\n{fitted([verdict, *parts], sys.maxsize if is_whole else MOST_LINES)}"
+
+
+def _backfilled_text(day: BackfilledDay, *, is_whole: bool = False) -> str:
+    """Return a line for ``day`` and, indented below it, its exceeded quality limits, warnings and verdicts."""
+    result = day.result
+    if result is not None:
+        checked = result.quality.to_pylist()
+        rows = next((row["count"] for row in checked if row["check"] == checks.ROWS_READ), 0)
+        line = f"{day.day}  evaluated: {rows:,.0f} rows in {day.seconds:.1f} s, lane {result.lane}"
+        verdicts = "" if result.judgment is None else verdicts_text(result.judgment.judged, is_whole=is_whole)
+        below = [quality_text(result.quality), warnings_text(result.warnings), verdicts]
+    elif day.state == "there":
+        line = f"{day.day}  there already, by the same spec (run {day.run_id}): skipped, --again evaluates it"
+        stopped = [] if day.stored is None else [verdict for verdict in day.stored.judged if verdict.stops]
+        verdicts = verdicts_text(stopped, "Gates that stop it, until it is accepted or evaluated again")
+        below = [warnings_text(day.warnings), verdicts]
+    else:
+        line, below = f"{day.day}  no input: {escape(day.reason)}", []
+    return "\n".join([line, *(f"  {indented}" for text in below for indented in text.splitlines())])
+
+
+def _backfill_text(days: Sequence[BackfilledDay]) -> str:
+    """Return one line each for the days that were evaluated, were stored already, or have no input."""
+    names = {state: [day.day for day in days if day.state == state] for state in ("evaluated", "there", "no input")}
+    lines = [f"Evaluated: {_days_text(names['evaluated'])}", f"There already: {_days_text(names['there'])}"]
+    if names["no input"]:
+        lines.append(f"Without input: {_days_text(names['no input'])}")
+    return "\n".join(lines)
+
+
+def _days_text(days: Sequence[str]) -> str:
+    count = f"{len(days)} day" if len(days) == 1 else f"{len(days)} days"
+    return f"{count} ({spans(days)})" if days else count

@@ -57,11 +57,9 @@ class Interrupts:
             self._release.pop()()
 
 
-def _jvm(spark: SparkSession | None) -> Any:
+def _jvm(spark: Any) -> Any:
     """Return the JVM of the Spark driver, or None without a session or over Spark Connect, which has no local JVM."""
-    if spark is None:
-        return None
     try:
         return spark.sparkContext._jvm  # noqa: SLF001 - no public interface sets how a JVM handles signals
-    except Exception:  # noqa: BLE001 - Connect refuses in ways that differ by version
+    except Exception:  # noqa: BLE001 - there is no session, or Connect refuses in ways that differ by version
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from sparkrank.base.errors import did_you_mean, itemize, shorten
+from sparkrank.base.errors import hint, shorten
 from sparkrank.cli.answers import answer_page, declaration_document, preset_document, table_document
 from sparkrank.cli.options import PLUGIN
 from sparkrank.metrics import CATALOG, Metric, find_preset
@@ -41,8 +41,7 @@ def tables(names: tuple[str, ...]) -> None:
     known = {output.schema.name: output.schema for output in OUTPUTS}
     for name in names:
         if name not in known:
-            near = did_you_mean(name, known)
-            raise click.UsageError(f'there is no table "{shorten(name)}"{near} (there are: {itemize(known)})')
+            raise click.UsageError(f'there is no table "{shorten(name)}"{hint(name, known, "there are")}')
     asked = [known[name] for name in names] or list(known.values())
     answer_page(lambda: "\n\n".join(map(table_text, asked)), lambda: {"tables": list(map(table_document, asked))})
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from sparkrank.base.errors import SpecError, did_you_mean, escape, itemize, shorten
+from sparkrank.base.errors import SpecError, escape, itemize, shorten, validate_names
 from sparkrank.cli.options import SET, all_of, day_option
 from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable, chosen_models, metrics_at
@@ -141,9 +141,7 @@ def sides_text(right: str, right_place: str, left: str, left_place: str) -> str:
 
 def validate_model(known: Sequence[str], option: str, name: str | None) -> None:
     """Raise :class:`SpecError` if ``name`` is given and is not one of the ``known`` models."""
-    if name is not None and name not in known:
-        near = did_you_mean(name, known)
-        raise SpecError(f'{option}: the spec has no model "{shorten(name)}"{near} (there are: {itemize(known)})')
+    validate_names(f"{option}: the spec has no model", [] if name is None else [name], known, "there are")
 
 
 def session_for_far(*, is_far: bool) -> AbstractContextManager[SparkSession | None]:

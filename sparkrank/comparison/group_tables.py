@@ -22,10 +22,11 @@ from sparkrank.base.errors import (
     MetricError,
     SpecError,
     StoreError,
-    did_you_mean,
+    hint,
     itemize,
     shorten,
     unreadable,
+    validate_names,
 )
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
 from sparkrank.inputs.day_marks import day_of, on_day
@@ -290,9 +291,7 @@ def model_among(place: str, models: Sequence[str], asked: str | None, option: st
         if len(models) != 1:
             raise SpecError(f"{place} has the models {itemize(models)}: name one with {option}")
         return models[0]
-    if asked not in models:
-        near = did_you_mean(asked, models)
-        raise SpecError(f'{option}: {place} has no model "{shorten(asked)}"{near} (there are: {itemize(models)})')
+    validate_names(f"{option}: {place} has no model", [asked], models, "there are")
     return asked
 
 
@@ -351,9 +350,8 @@ def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_r
     if name is None and (pooled := metric_text(list(of_rows), text, *presets)):
         raise SpecError(f"{pooled} is a metric of all rows together, without values of groups (compare compares it)")
     if name is None:
-        near = did_you_mean(text, metrics)
-        there = f"there are: {itemize(metrics)}" if metrics else "they have none in common"
-        raise SpecError(f'the metric "{shorten(text)}" is not on both sides{near} ({there})')
+        near = hint(text, metrics, "there are", "they have none in common")
+        raise SpecError(f'the metric "{shorten(text)}" is not on both sides{near}')
     return name
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, MetricError, SpecError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import InputError, MetricError, SpecError, hint, itemize, shorten
 from sparkrank.comparison.group_tables import asked_among, model_among, notes_on_definitions
 from sparkrank.comparison.mix_and_rate_errors import intervals_of_parts
 from sparkrank.comparison.run_states import LoadedStates, RunStates
@@ -101,9 +101,7 @@ def decomposition(
     """
     for side in (left, right):
         if by not in side.slices():
-            near = did_you_mean(by, side.slices())
-            there = f"there are: {itemize(side.slices())}" if side.slices() else "there is none"
-            raise SpecError(f'{side.place} has no slice "{shorten(by)}"{near} ({there})')
+            raise SpecError(f'{side.place} has no slice "{shorten(by)}"{hint(by, side.slices(), "there are")}')
     common = [name for name in right.metrics() if name in left.metrics()]
     presets = [side.preset for side in states[::-1] if not isinstance(side, str)]
     names = common if metrics is None else [asked_among(common, text, *presets) for text in metrics]

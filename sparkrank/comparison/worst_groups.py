@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import SpecError, hint, shorten
 from sparkrank.comparison.group_moments import with_counted
 from sparkrank.comparison.group_pairs import ModelGroups, common_keys, paired_groups
 from sparkrank.comparison.group_tables import GroupTable, metric_text
@@ -25,7 +25,7 @@ def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> tuple[
     name = metric_text(table.metrics, metric, table.preset)
     if name is None:
         problem = f'the group table {table.place} has no metric "{shorten(metric)}"'
-        raise SpecError(f"{problem}{did_you_mean(metric, table.metrics)} (there are: {itemize(table.metrics)})")
+        raise SpecError(f"{problem}{hint(metric, table.metrics, 'there are')}")
     counted_as = counted_undefined(table.definitions.get(name))
     sign = -1.0 if is_higher_better(name) else 1.0
     side = ModelGroups(table, model).here([name])

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationInfo, model_validator
 
 from sparkrank.base.checks import Limits
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import SpecError, hint, shorten
 from sparkrank.base.redaction import options_to_hash
 from sparkrank.config.gate_sections import (
     Gate,
@@ -444,8 +444,7 @@ def _validate_schema_columns(what: str, rows: InputRows, roles: Roles) -> None:
     names = [field.name for field in rows.fields or ()]
     for role, column in roles.columns() if names else ():
         if column not in names:
-            near = did_you_mean(column, names)
-            raise SpecError(f'{what}.schema lacks the {role} column "{shorten(column)}"{near} ({itemize(names)})')
+            raise SpecError(f'{what}.schema lacks the {role} column "{shorten(column)}"{hint(column, names, "")}')
 
 
 def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, create_model, model_validator
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import SpecError, did_you_mean, hint, itemize, shorten
 from sparkrank.config.sections import Section
 from sparkrank.config.validators import as_number, as_whole, value_of
 from sparkrank.gates.kind import GateKind
@@ -284,15 +284,14 @@ def _matches(where: str, what: str, pattern: str | None, known: Sequence[str]) -
     names = tuple(name for name in known if pattern is None or matches(name, pattern))
     if not names:
         verb = "matches" if is_pattern(str(pattern)) else "is"
-        near = did_you_mean(pattern, known)
-        raise SpecError(f'{where}.{what} "{shorten(pattern)}" {verb} no {what} of this spec{near} ({itemize(known)})')
+        raise SpecError(f'{where}.{what} "{shorten(pattern)}" {verb} no {what} of this spec{hint(pattern, known, "")}')
     return names
 
 
 def _slices(gate: Gate, where: str, plan: Plan) -> tuple[tuple[str, ...], ...]:
     if gate.disparity is not None:
         if gate.disparity not in (known := plan.disparities):
-            near = f"{did_you_mean(gate.disparity, known)} ({itemize(known) if known else 'it has none'})"
+            near = hint(gate.disparity, known, "", "it has none")
             raise SpecError(f'{where}.disparity "{shorten(gate.disparity)}" is not in disparities of this spec{near}')
         return ((f"{OF_DISPARITY}{gate.disparity}",),)
     if gate.cells is None:
@@ -301,7 +300,7 @@ def _slices(gate: Gate, where: str, plan: Plan) -> tuple[tuple[str, ...], ...]:
     slices = tuple(columns for columns in every if columns_match(gate.cells, columns))
     if not slices:
         names, name = list(map(",".join, every)), ",".join(gate.cells)
-        near = f"{did_you_mean(name, names)} ({itemize(names) if names else 'it has none'})"
+        near = hint(name, names, "", "it has none")
         raise SpecError(f'{where}.slice "{shorten(name)}" is no slice of this spec{near}')
     return slices
 

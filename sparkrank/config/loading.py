@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from sparkrank.base.errors import MOST_LISTED, SpecError, did_you_mean, itemize, quote, shorten
+from sparkrank.base.errors import MOST_LISTED, SpecError, hint, quote, shorten
 from sparkrank.config.document import PLUGINS_OPTIONAL, Spec
 from sparkrank.config.validators import KINDS
 
@@ -223,7 +223,7 @@ def _clause(detail: Any) -> str:
     where = shorten(".".join(path)) or "the document"
     if detail["type"] == "extra_forbidden":
         known = _keys_at(path[:-1])
-        return f'unknown key "{where}"{did_you_mean(path[-1], known)} (known here: {itemize(known)})'
+        return f'unknown key "{where}"{hint(path[-1], known, "known here")}'
     if detail["type"] == "invalid_key":
         return f"the key {where} is not a text: put it in quotes if it is a name"
     if detail["type"] == "missing":
@@ -235,7 +235,7 @@ def _clause(detail: Any) -> str:
     given = f" is {quote(value)}" if plain else f" is {value}" if isinstance(value, dt.date) else ""
     if detail["type"] == "literal_error":
         words = re.findall(r"'([^']+)'", detail["ctx"]["expected"]) or ["false"]
-        return f"{where}{given}{did_you_mean(value, words)} (allowed: {itemize(words)})"
+        return f"{where}{given}{hint(value, words)}"
     message = _NEEDED.get(detail["type"]) or shorten(detail["msg"].removeprefix("Value error, "), MOST_LISTED)
     if detail["type"] in _LIMITS:
         bound, least_or_most = _LIMITS[detail["type"]]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
 
-from sparkrank.base.errors import did_you_mean, itemize, shorten
+from sparkrank.base.errors import hint, itemize, shorten
 from sparkrank.base.redaction import shown_url
 from sparkrank.config.sections import Filled, Section
 from sparkrank.config.validators import (
@@ -80,13 +80,11 @@ class PublishSettings(Section):
                 f"has {itemize(strange)} in path {shorten(self.path)}, which addresses of lakes read otherwise"
             )
         if self.path is not None and (unknown := unknown_settings(self.path)):
-            near = did_you_mean(unknown[0], SETTINGS)
-            raise ValueError(f"has the setting {shorten(unknown[0])} in path{near} (allowed: {itemize(SETTINGS)})")
+            raise ValueError(f"has the setting {shorten(unknown[0])} in path{hint(unknown[0], SETTINGS)}")
         known = written_tables()
         for name in self.tables or ():
             if name not in known:
-                near = did_you_mean(name, known)
-                raise ValueError(f'has no table "{shorten(name)}" to publish{near} (there are: {itemize(known)})')
+                raise ValueError(f'has no table "{shorten(name)}" to publish{hint(name, known, "there are")}')
         return self
 
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, quote
+from sparkrank.base.errors import MetricError, SpecError, did_you_mean, hint, quote
 from sparkrank.doors.keywords import with_options
 from sparkrank.functions.column_plans import column_plan, is_of_one_list
 from sparkrank.functions.function_docs import metric_function
@@ -156,7 +156,7 @@ def _column(
     columns: dict[str, Any] = {"score": score, "label": label, **{name: options.get(name) for name in ROLES}}
     settings = {name: options.get(name) for name in ALLOWED}
     if of is not None and of not in OF:
-        raise SpecError(f"of is {quote(of)}{did_you_mean(str(of), OF)} (allowed: {itemize(OF)})")
+        raise SpecError(f"of is {quote(of)}{hint(str(of), OF)}")
     if over is not None and of not in (None, "rows"):
         raise SpecError(f"over takes the rows of a window, but of={of} takes others: give only one of them")
     given = {key: column for key, column in columns.items() if column is not None}

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
 
-DATE = "{date}"
 _DASHED, _UNDASHED = "%Y-%m-%d", "%Y%m%d"
 WORDS = {"date": _DASHED, "date_nodash": _UNDASHED}
 ALLOWED = "allowed: {date}, {date_nodash}, {date-1}, {date+7}, {date:%Y%m%d}, and in paths {date}..{date+7}"

@@ -203,11 +203,8 @@ def _validate_part_of_column(role: str, name: str, columns: Mapping[str, Shape],
     for column in _beginnings(name, columns):
         parts = list(_parts(column, columns[column]))
         if parts:
-            near = did_you_mean(name, parts)
-            raise InputError(
-                f'the {role} column "{shorten(name)}" is not in the {what}{near} '
-                f"({shorten(column)} has {itemize(parts)})"
-            )
+            near = f"{did_you_mean(name, parts)} ({shorten(column)} has {itemize(parts)})"
+            raise InputError(f'the {role} column "{shorten(name)}" is not in the {what}{near}')
 
 
 def _parts(name: str, shape: Shape) -> Iterator[str]:

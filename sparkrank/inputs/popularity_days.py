@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
+from sparkrank.base.errors import SpecError, quote, shorten, validate_names
 from sparkrank.inputs.day_marks import day_of
 from sparkrank.inputs.window import Window
 from sparkrank.metrics import Plan
@@ -32,10 +32,7 @@ class PopularityDays:
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> PopularityDays:
         """Return the days that the argument ``interactions`` names. Raise :class:`SpecError` if it is invalid."""
-        for key in given:
-            if key not in KEYS:
-                near = did_you_mean(key, KEYS)
-                raise SpecError(f'interactions has the key "{shorten(key)}"{near} (allowed: {itemize(KEYS)})')
+        validate_names("interactions has the key", given, KEYS)
         states, days, optional = given.get("states"), given.get("days"), given.get("optional", False)
         if not isinstance(states, str) or not states:
             raise SpecError(f"interactions.states is {quote(states)}: the folder of the tables of days is needed")

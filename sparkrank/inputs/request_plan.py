@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
 from sparkrank.inputs.buckets import validate_buckets
@@ -14,7 +15,6 @@ from sparkrank.metrics.needs import INTERACTIONS, TRUTH
 from sparkrank.metrics.parameters import ORDERS
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.slices import slice_name
-from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.ranking.value_columns import (
     CATALOG,
     GROUP_ITEMS,
@@ -33,29 +33,21 @@ def plan_request(
     definitions: Definitions,
     preset: Preset | None = None,
     *,
-    group_table: bool = True,
-    score_sums: bool = False,
-    curve_points: int = 0,
     buckets: int | None = None,
-    uncertainty: Uncertainty = DEFAULT,
-    compare: Comparison | None = None,
     ties_asked: bool = True,
     has_catalog: bool = False,
     has_since: bool = False,
     tiers: Tiers | None = None,
     disparities: Sequence[str] = (),
-    stores_popularity: bool = False,
-    least_groups: int = 1,
-    position_depth: int = 0,
     gains: bool = False,
+    **settings: Any,
 ) -> tuple[Roles, Plan]:
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
     Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
     without an item column. ``has_catalog`` says whether there is a catalog, whose columns may be named, and
     ``has_since`` whether it has the times at which items appeared. ``tiers`` is the rule for the tiers of items, if the
-    user names one. ``stores_popularity`` asks for the counts of the items in relevant rows. Values of slices with fewer
-    than ``least_groups`` groups have no rows. ``position_depth`` and ``gains`` are fields of the plan.
+    user names one. ``gains`` and ``settings``, such as ``curve_points``, are fields of the plan.
     """
     given: object = disparities
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -69,13 +61,10 @@ def plan_request(
         tuple(roles.scores),
         roles.group,
         definitions,
-        group_table=group_table,
-        score_sums=score_sums,
         weighted=roles.weight is not None,
         joins=roles.joins,
         preset=preset,
         order=order,
-        curve_points=curve_points,
         slices=roles.slices,
         labels=tuple((roles if roles.truth is None else roles.truth).labels),
         own_labels=roles.own_labels,
@@ -84,8 +73,6 @@ def plan_request(
         by_rank=roles.by_rank,
         long=roles.long,
         exclude=roles.exclude,
-        uncertainty=uncertainty,
-        compare=compare,
         cluster=roles.cluster,
         disparities=tuple(disparities),
         has_catalog=has_catalog,
@@ -93,10 +80,8 @@ def plan_request(
         tiers=Tiers() if tiers is None else tiers,
         times=_times(roles, has_since),
         popularity_days=roles.popularity_days,
-        stores_popularity=stores_popularity,
-        least_groups=least_groups,
-        position_depth=position_depth,
         gains=gains,
+        **settings,
     )
     if tiers is not None and not plan.reads_tiers:
         raise SpecError("tiers defines the column tier of interactions, but no metric and no slice uses it")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
+from sparkrank.base.errors import SpecError, hint, itemize, quote, shorten, validate_names
 from sparkrank.inputs.role_table import (
     CLUSTER,
     GROUP,
@@ -59,10 +59,7 @@ class TruthColumns:
         given = {"label": label, **(named or {})}
         of_truth = [role.key for role in truth_roles()]
         roles = ("group", *of_truth, "label")
-        for role in given:
-            if role not in roles:
-                problem = f'truth_columns names "{shorten(role)}"{did_you_mean(role, roles)}'
-                raise SpecError(f"{problem} (allowed: {itemize(roles)})")
+        validate_names("truth_columns names", given, roles)
         of_rows = {key: given[key] for key in of_truth if given.get(key) is not None}
         return cls(given.get("group"), given["label"], of_rows)
 
@@ -85,10 +82,7 @@ class PastColumns:
         for name, named in self.columns.items():
             if not isinstance(named, Mapping):
                 raise SpecError(f"{name}_columns is {quote(named)}: a mapping of roles to columns is needed")
-            for role in named:
-                if role not in PAST_ROLES[name]:
-                    problem = f'{name}_columns names "{shorten(role)}"{did_you_mean(role, PAST_ROLES[name])}'
-                    raise SpecError(f"{problem} (allowed: {itemize(PAST_ROLES[name])})")
+            validate_names(f"{name}_columns names", named, PAST_ROLES[name])
         if self.exclude is not None and self.exclude not in self.columns:
             none = "stored days have no pairs of group and item" if self.popularity_days else "there are none"
             raise SpecError(f"exclude is {INTERACTIONS}, but {none}: name the rows of the interactions")
@@ -154,11 +148,8 @@ def own_labels_by_model(role: str, named: Any) -> tuple[Any, dict[str, Judging]]
         if not isinstance(own, Mapping):
             continue
         where, keys = f"{role} of {shorten(model)}", ("column", *Judging._fields)
+        validate_names(f"{where} names", own, keys)
         for key, value in own.items():
-            if key not in keys:
-                raise SpecError(
-                    f'{where} names "{shorten(key)}"{did_you_mean(str(key), keys)} (allowed: {itemize(keys)})'
-                )
             if value is not None and not isinstance(value, str):
                 raise SpecError(f"{where} has {key} {quote(value)}: a text is needed")
         columns[model] = own.get("column")
@@ -312,8 +303,7 @@ class Roles:
         group to their columns.
         """
         if relevance not in RELEVANCE:
-            near = did_you_mean(relevance, RELEVANCE)
-            raise SpecError(f'relevance is "{shorten(relevance)}"{near} (allowed: {itemize(RELEVANCE)})')
+            raise SpecError(f'relevance is "{shorten(relevance)}"{hint(relevance, RELEVANCE)}')
         labels = labels_by_name(label)
         if label is not None and relevance != "membership":
             column = next(iter(labels.values()))
@@ -446,10 +436,7 @@ class Roles:
     def validate_required_roles(self, plan: Plan) -> None:
         keys = [role.key for role in row_roles()]
         for metric in plan.metrics:
-            for name in metric.of_groups.roles:
-                if name not in keys:
-                    problem = f'{metric} reads the role "{shorten(name)}"{did_you_mean(name, keys)}'
-                    raise SpecError(f"{problem} (roles of a row: {itemize(keys)})")
+            validate_names(f"{metric} reads the role", metric.of_groups.roles, keys, "roles of a row")
         for role in row_roles():
             known = role.key in self.of_rows or (self.true_items is not None and role.key == "item")
             if role.side == "truth" and self.truth is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import validate_names
 from sparkrank.bucket.explained import ExplainedKey, explain_rows
 from sparkrank.engines.one_group import GroupKeys, raise_no_rows, rows_of_key, validate_few
 from sparkrank.engines.spark.session_settings import time_zone
@@ -60,10 +60,7 @@ def explain_request(
 
 def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
     """Return the models in ``asked``, by default all. Raise :class:`SpecError`, naming ``what``, if one is unknown."""
-    for name in asked:
-        if name not in plan.models:
-            near = did_you_mean(name, plan.models)
-            raise SpecError(f'{what}: there is no model "{shorten(name)}"{near} (there are: {itemize(plan.models)})')
+    validate_names(f"{what}: there is no model", asked, plan.models, "there are")
     return list(dict.fromkeys(asked)) or list(plan.models)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from sparkrank.base.errors import InputError, SparkrankError, SpecError, did_you_mean, itemize, shorten, unreadable
+from sparkrank.base.errors import InputError, SparkrankError, SpecError, itemize, shorten, unreadable, validate_names
 from sparkrank.config import Spec
 from sparkrank.inputs.window import WINDOW, WINDOWS
 from sparkrank.jobs.report_index import REPORT, index_of
@@ -99,9 +99,7 @@ def stored_path(target: Target, table: str | None) -> str:
 
 
 def _known(table: str, tables: Sequence[str], target: Target) -> str:
-    if table not in tables:
-        near = did_you_mean(table, tables)
-        raise SpecError(f'{target.name} has no table "{shorten(table)}"{near} (there are: {itemize(tables)})')
+    validate_names(f"{target.name} has no table", [table], tables, "there are")
     return table
 
 

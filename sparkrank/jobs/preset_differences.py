@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from sparkrank.base.errors import InputError, SpecError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import InputError, SpecError, validate_names
 from sparkrank.engines.spark.session_settings import time_zone
 from sparkrank.inputs.request_plan import plan_request
 from sparkrank.inputs.roles import Roles
@@ -146,8 +146,7 @@ def explain_presets(
 
 def _preset(name: str, option: str) -> Preset | None:
     known = (DEFAULT, *PRESETS)
-    if name not in known:
-        raise SpecError(f'{option} is "{shorten(name)}"{did_you_mean(name, known)} (allowed: {itemize(known)})')
+    validate_names(f"{option} is", [name], known)
     return PRESETS.get(name)
 
 

@@ -19,9 +19,8 @@ from sparkrank.base.errors import (
     SparkrankError,
     SpecError,
     StoreError,
-    did_you_mean,
     first_line,
-    itemize,
+    hint,
     require,
     shorten,
 )
@@ -67,8 +66,8 @@ class PrometheusFile:
         known = [slice_name(columns) for columns in spec.plan().slices]
         for name in self.slices:
             if name not in known:
-                there = f"there are: {itemize(known)}" if known else "the spec has none"
-                raise SpecError(f'--slice names "{shorten(name)}", no slice{did_you_mean(name, known)} ({there})')
+                near = hint(name, known, "there are", "the spec has none")
+                raise SpecError(f'--slice names "{shorten(name)}", no slice{near}')
 
     def write(self, target: Target, judged: Sequence[Judged], spark: SparkSession | None = None) -> None:
         """Replace the file, in one step, with the numbers of a day or window and its verdicts.

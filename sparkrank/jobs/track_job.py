@@ -15,8 +15,7 @@ from sparkrank.base.errors import (
     SparkrankError,
     SpecError,
     StoreError,
-    did_you_mean,
-    itemize,
+    hint,
     shorten,
 )
 from sparkrank.jobs.report_job import report_stored
@@ -65,8 +64,8 @@ def validate_tracked(plan: Plan, slices: Sequence[str], where: str) -> None:
             raise SpecError(f"the values of the slice {shorten(name)} are the keys of groups, which no tracker gets")
     for name in slices:
         if name not in known:
-            there = f"there are: {itemize(known)}" if known else "there are none"
-            raise SpecError(f'{where} names "{shorten(name)}", no slice{did_you_mean(name, known)} ({there})')
+            near = hint(name, known, "there are", "there are none")
+            raise SpecError(f'{where} names "{shorten(name)}", no slice{near}')
 
 
 def names_of_day(plan: Plan) -> Iterator[Parts]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias, TypedDict, get_args, get_type_hints
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import SpecError, validate_names
 from sparkrank.metrics.presets import Preset, PresetName
 from sparkrank.ranking.ranking import Positions, Ties
 
@@ -102,9 +102,7 @@ class Definitions:
 
     def __post_init__(self) -> None:
         for name, allowed in ALLOWED.items():
-            if (word := getattr(self, name)) not in allowed:
-                near = did_you_mean(word, allowed)
-                raise SpecError(f'{name} is "{shorten(word)}"{near} (allowed: {itemize(allowed)})')
+            validate_names(f"{name} is", [getattr(self, name)], allowed)
         if self.positions != "dense" and self.ties not in ("expected", "block"):
             raise SpecError(f"ties={self.ties} orders tied rows, but positions={self.positions} takes them as given")
 

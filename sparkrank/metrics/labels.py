@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import MetricError, SpecError, hint, shorten
 from sparkrank.metrics.parameters import LABEL_NAME, Name, format_number, label_weights
 
 LABEL = Name("label", None, "the label that is read, of several; without it, the first", named="<label>")
@@ -61,9 +61,9 @@ def validate_label_names_of(metric: object, names: Iterable[str], labels: Sequen
     """Raise :class:`MetricError` if one of the ``names`` in ``metric`` is not among ``labels``."""
     for name in names:
         if name not in labels:
-            there = f"allowed: {itemize(labels)}" if labels else "no label has a name here"
+            near = hint(name, labels, none="no label has a name here")
             more = "" if len(labels) > 1 else ": a mapping names several, as label: {click: clicked, pay: paid}"
-            raise MetricError(f'{metric} names "{shorten(name)}", no label{did_you_mean(name, labels)} ({there}){more}')
+            raise MetricError(f'{metric} names "{shorten(name)}", no label{near}{more}')
 
 
 def level_text(rel: float | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import MetricError, SpecError, hint, shorten
 from sparkrank.metrics.definitions import DEFAULTS, Definitions
 from sparkrank.metrics.labels import FIRST, Judging, validate_label_names_of
 from sparkrank.metrics.metric import Metric, asked_metrics
@@ -102,8 +102,7 @@ def validate_plan(plan: Plan) -> None:
     _validate_gains(plan)
     for name in plan.disparities:
         if name not in (names := [slice_name(columns) for columns in plan.slices]):
-            there = f"allowed: {itemize(names)}" if names else "there is none"
-            raise SpecError(f'disparities names "{shorten(name)}", no slice{did_you_mean(name, names)} ({there})')
+            raise SpecError(f'disparities names "{shorten(name)}", no slice{hint(name, names)}')
     texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
     for key in plan.keys:
         if key.lower() in texts:  # Spark ignores the case of column names
@@ -204,8 +203,8 @@ def _validate_references(plan: Plan) -> None:
         orders = metric.declaration.parameter(REF.name, str(metric))
         known = [*(orders.choices if isinstance(orders, Name) else ()), *plan.models]
         if reference not in known:
-            problem = f"ref={shorten(reference)} of {shorten(metric)} names no order{did_you_mean(reference, known)}"
-            raise MetricError(f"{problem} (allowed: {itemize(known)})")
+            near = hint(reference, known)
+            raise MetricError(f"ref={shorten(reference)} of {shorten(metric)} names no order{near}")
         if reference in REF.choices and reference in plan.models:
             means = f"may mean the {reference} or the model of that name: rename the model"
             raise MetricError(f"ref={reference} of {shorten(metric)} {means}")

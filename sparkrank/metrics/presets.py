@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from sparkrank.base.errors import MetricError, SpecError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import MetricError, SpecError, hint, shorten
 from sparkrank.metrics.aliases import looked_up
 from sparkrank.ranking.ranking import Ties
 
@@ -215,5 +215,5 @@ def find_preset(name: object) -> Preset | None:
     if name is None:
         return None
     if not isinstance(name, str) or name not in PRESETS:
-        raise SpecError(f'preset is "{shorten(name)}"{did_you_mean(name, PRESETS)} (allowed: {itemize(PRESETS)})')
+        raise SpecError(f'preset is "{shorten(name)}"{hint(name, PRESETS)}')
     return PRESETS[name]

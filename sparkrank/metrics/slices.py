@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
+from sparkrank.base.errors import SpecError, hint, quote, shorten, validate_names
 from sparkrank.metrics.parameters import format_number
 
 ALL = "all"  # the name of the slice that is the whole day, and of the only value of this slice
@@ -122,10 +122,7 @@ def _slice_column(given: str | Mapping[str, Any] | SliceColumn, where: str) -> S
     if isinstance(given, str):
         return SliceColumn(given)
     known = [field.name for field in fields(SliceColumn)]
-    for key in given:
-        if key not in known:
-            near = did_you_mean(key, known)
-            raise SpecError(f'{where} has the key "{shorten(key)}"{near} (allowed: {itemize(known)})')
+    validate_names(f"{where} has the key", given, known)
     column = given.get("column")
     if not isinstance(column, str):
         raise SpecError(f"{where}.column is {quote(column)}: the name of a column is needed")
@@ -136,7 +133,7 @@ def _slice_column(given: str | Mapping[str, Any] | SliceColumn, where: str) -> S
         raise SpecError(f"{where} has edges and top: the intervals between edges all have rows")
     of = given.get("of", "rows")
     if of not in SLICED_ROWS:
-        raise SpecError(f"{where}.of is {quote(of)}{did_you_mean(of, SLICED_ROWS)} (allowed: {itemize(SLICED_ROWS)})")
+        raise SpecError(f"{where}.of is {quote(of)}{hint(of, SLICED_ROWS)}")
     return SliceColumn(column, edges, top, of)
 
 

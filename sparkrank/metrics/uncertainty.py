@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, get_args
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
+from sparkrank.base.errors import SpecError, hint, itemize, quote, shorten, validate_names
 from sparkrank.stats.corrections import METHODS, Correction
 
 Family: TypeAlias = Literal["slice_column", "candidate", "metric", "slice"]
@@ -43,10 +43,8 @@ class Uncertainty:
             raise SpecError(f"uncertainty is {quote(given)}: true, false, or a mapping is needed")
         known = [setting.name for setting in fields(cls)]
         known.remove("nights")  # a key of ``sequential``
+        validate_names("uncertainty names", given, known)
         for key, value in given.items():
-            if key not in known:
-                near = did_you_mean(str(key), known)
-                raise SpecError(f'uncertainty names "{shorten(key)}"{near} (allowed: {itemize(known)})')
             if key == "sequential" and isinstance(value, Mapping):
                 continue
             if key != "level" and not isinstance(value, bool):
@@ -108,13 +106,11 @@ class Comparison:
     def validate_models(self, models: tuple[str, ...]) -> None:
         """Raise :class:`SpecError` if ``baseline`` is not one of several ``models``, or if another field is invalid."""
         if self.baseline not in models:
-            near = did_you_mean(self.baseline, models)
-            raise SpecError(f'compare.baseline is "{shorten(self.baseline)}"{near} (models: {itemize(models)})')
+            raise SpecError(f'compare.baseline is "{shorten(self.baseline)}"{hint(self.baseline, models, "models")}')
         if len(models) == 1:
             raise SpecError(f'compare.baseline is "{shorten(self.baseline)}", the only model: name another to compare')
         for name, known in (("correction", tuple(METHODS)), ("family", FAMILIES)):
             if (word := getattr(self, name)) not in known:
-                near = did_you_mean(str(word), known)
-                raise SpecError(f"compare.{name} is {quote(word)}{near} (allowed: {itemize(known)})")
+                raise SpecError(f"compare.{name} is {quote(word)}{hint(str(word), known)}")
         if not 0 <= self.most_unpaired <= 1:
             raise SpecError(f"compare.most_unpaired is {quote(self.most_unpaired)}: a share from 0 to 1 is needed")

@@ -15,7 +15,7 @@ from pyspark.ml.param.shared import HasLabelCol, HasPredictionCol, HasWeightCol
 from pyspark.sql import SparkSession
 
 from sparkrank.base.checks import NAN_SCORE
-from sparkrank.base.errors import InputError, MetricError, RejectedRowsError, SpecError, did_you_mean, itemize, quote
+from sparkrank.base.errors import InputError, MetricError, RejectedRowsError, SpecError, hint, quote
 from sparkrank.doors.api import evaluate
 from sparkrank.doors.keywords import with_options
 from sparkrank.engines.spark.worker_python import validate_session
@@ -84,7 +84,7 @@ def _group_columns(value: Any) -> str | list[str]:
 
 def _word(name: str, allowed: tuple[str, ...], value: Any) -> str:
     if value not in allowed:
-        raise SpecError(f"{name} is {quote(value)}{did_you_mean(value, allowed)} (allowed: {itemize(allowed)})")
+        raise SpecError(f"{name} is {quote(value)}{hint(value, allowed)}")
     return str(value)
 
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten, writing_errors
+from sparkrank.base.errors import SpecError, hint, shorten, validate_names, writing_errors
 from sparkrank.report.data import ReportData
 from sparkrank.report.figures import Figure
 from sparkrank.report.section_register import section_of, sections
@@ -40,8 +40,7 @@ def chart(
     Raises :class:`SpecError` if there is no such section or chart, or if the tables lack its data.
     """
     names = charted_sections()
-    if name not in names:
-        raise SpecError(f'no chart "{shorten(name)}"{did_you_mean(name, names)} (there are: {itemize(names)})')
+    validate_names("no chart", [name], names, "there are")
     every_metric = name == "slices" and metric is not None
     charts = list(slice_figures(data, data.metrics)) if every_metric else figures(data, name)
     if not charts:
@@ -53,10 +52,7 @@ def chart(
             raise SpecError(f'no chart of {name} is about one {key} alone: leave out {key}="{shorten(wanted)}"')
         charts = [figure for figure in charts if wanted is None or getattr(figure, key) == wanted]
         if not charts:
-            raise SpecError(
-                f'{name} has no chart of the {key} "{shorten(wanted)}"{did_you_mean(wanted, there)} '
-                f"(there are: {itemize(there)})"
-            )
+            raise SpecError(f'{name} has no chart of the {key} "{shorten(wanted)}"{hint(wanted, there, "there are")}')
     return draw(charts[0])
 
 

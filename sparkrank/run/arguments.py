@@ -6,7 +6,7 @@ import os
 from numbers import Real
 from typing import Any, get_args
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
+from sparkrank.base.errors import SpecError, quote, validate_names
 from sparkrank.engines.lanes import lane_words
 from sparkrank.inputs.buckets import MOST_BUCKETS
 from sparkrank.metrics.plan import MOST_CURVE_POINTS
@@ -61,7 +61,6 @@ def validate_argument_words(lane: Any, partition_types: Any, grouped: Any, paths
         ("partition_types", partition_types, get_args(PartitionTypes)),
         ("grouped", grouped, get_args(GroupedWord)),
     ):
-        if word not in known:
-            raise SpecError(f'{name} is "{shorten(word)}"{did_you_mean(word, known)} (allowed: {itemize(known)})')
+        validate_names(f"{name} is", [word], known)
     if partition_types == "text" and not paths:
         raise SpecError("partition_types is text, but no path is given: only the names of folders have types to infer")

@@ -12,6 +12,7 @@ from sparkrank.base.errors import (
     SparkrankError,
     SpecError,
     did_you_mean,
+    hint,
     itemize,
     shorten,
 )
@@ -88,8 +89,7 @@ def validate_column(
 ) -> None:
     """Raise ``lacking`` if ``column`` is not in ``names``, or an error if another name differs from it only in case."""
     if column not in names:
-        near = did_you_mean(column, names)
-        lacks = f'the {role} column "{shorten(column)}" is not in the {what}{near} ({itemize(names)})'
+        lacks = f'the {role} column "{shorten(column)}" is not in the {what}{hint(column, names, "")}'
         raise lacking(f"{lacks}{HEADER_REMEDY if '_c0' in names else remedy}")
     alike = [name for name in names if name.lower() == column.lower()]
     if len(alike) > 1:

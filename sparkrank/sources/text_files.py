@@ -17,7 +17,7 @@ import pyarrow.dataset as ds
 from pyarrow import csv as pa_csv
 from pyarrow import json as pa_json
 
-from sparkrank.base.errors import CodedSentence, InputError, SpecError, did_you_mean, itemize, shorten, unreadable
+from sparkrank.base.errors import CodedSentence, InputError, SpecError, hint, itemize, shorten, unreadable
 from sparkrank.inputs.field_paths import Place
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.arrow_scan import filtered, gathered, in_splits
@@ -123,10 +123,8 @@ class TextInput:
         asked = None if kind == "csv" else {outer_column(column, names) for _, column in roles.columns()}
         for field in fields or ():
             if field.name not in names and names and (asked is None or field.name in asked):
-                near = did_you_mean(field.name, names)
-                raise InputError(
-                    f'the column "{shorten(field.name)}" of {what}.schema is not in the {what}{near} ({itemize(names)})'
-                )
+                lacks = f'the column "{shorten(field.name)}" of {what}.schema is not in the {what}'
+                raise InputError(f"{lacks}{hint(field.name, names, '')}")
         lacking = lacking_columns([columns.names for columns in schemas], stored.listing.files)
         if kind == "json" and fields is not None:  # a record without a key that the schema declares has null there
             lacking, names = {}, [field.name for field in fields]
@@ -240,11 +238,8 @@ def _validate_options(options: Mapping[str, str], kind: str, what: str) -> None:
     known = _OPTIONS[kind]
     for name in options:
         if name.lower() not in map(str.lower, known):
-            near = did_you_mean(name, known)
-            raise SpecError(
-                f"{what}.options.{name} is none of Arrow's reader of {kind}{near} (known: {itemize(known)}): leave it "
-                f"out, or lane: frame reads the {what} with Spark"
-            )
+            problem = f"{what}.options.{name} is none of Arrow's reader of {kind}{hint(name, known, 'known')}"
+            raise SpecError(f"{problem}: leave it out, or lane: frame reads the {what} with Spark")
 
 
 def _csv_format(options: Mapping[str, str], what: str, fields: Sequence[DdlField]) -> ds.CsvFileFormat:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
+from sparkrank.base.errors import SpecError, hint, itemize, quote, validate_names
 from sparkrank.numeric.array_types import Ints
 from sparkrank.ranking.value_columns import ITEM_RANK, ROWS, TIER, USERS
 from sparkrank.states.items import UNIT, ItemCounts
@@ -43,14 +43,10 @@ class Tiers:
         known = [field.name for field in fields(cls)]
         if not isinstance(given, Mapping):
             raise SpecError(f"tiers is {quote(given)}: a mapping of {itemize(known)} is needed")
-        for key in given:
-            if key not in known:
-                raise SpecError(
-                    f'tiers has the key "{shorten(key)}"{did_you_mean(key, known)} (allowed: {itemize(known)})'
-                )
+        validate_names("tiers has the key", given, known)
         of = given.get("of", cls.of)
         if of not in MEASURES:
-            raise SpecError(f"tiers.of is {quote(of)}{did_you_mean(of, MEASURES)} (allowed: {itemize(MEASURES)})")
+            raise SpecError(f"tiers.of is {quote(of)}{hint(of, MEASURES)}")
         shares = [given.get(name, getattr(cls, name)) for name in ("head", "tail")]
         for name, share in zip(("head", "tail"), shares, strict=True):
             if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 < share <= 1:

@@ -322,7 +322,7 @@ def test_init_writes_a_spec_that_can_be_checked_and_overwrites_none(
     assert Path("my nightly.yaml").read_text(encoding="utf-8") == text.replace("sparkrank.yaml", "'my nightly.yaml'")
     assert capsys.readouterr().out.endswith("Check it with: sparkrank validate --conf 'my nightly.yaml'\n")
     assert exit_code("validate", "--conf", "sparkrank.yaml", "--quiet") == 2
-    assert re.findall(r"(\S+) is '[^']+': (<.+?>) stands for", capsys.readouterr().err) == [
+    assert re.findall(r"(\S+) is '[^']+': (<.+?>) is a placeholder", capsys.readouterr().err) == [
         ("input.path", "<folder>"), ("output.path", "<folder of tables>"),
     ]  # fmt: skip
     Path("filled.yaml").write_text(re.sub("<.+?>", "x", text).replace("path: x\n", "path: y\n"), encoding="utf-8")

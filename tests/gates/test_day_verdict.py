@@ -17,7 +17,7 @@ DAYS: list[tuple[list[CheckVerdict], int, str, int, str]] = [
     ([HOLDS, HOLDS], 1, "! Warning", 0, "All 2 gate checks pass, with a warning (exit 0)."),
     ([OPEN, HOLDS], 0, "? Undecided", 0, "1 of 2 gates is undecided: passes with a warning (exit 0)."),
     ([OPEN, OPEN, HOLDS], 1, "? Undecided", 0, ", in 2 of 3 checks: passes with 2 warnings (exit 0)."),
-    ([STOPS, HOLDS], 0, "? Undecided", 5, "1 of 2 gates is undecided: does not pass (exit 5)."),
+    ([STOPS, HOLDS], 0, "? Undecided", 5, "No gate fails, and 1 of 2 gates is undecided: does not pass (exit 5)."),
     ([PASSES, HOLDS], 0, "✓ Pass", 0, "All 2 gate checks pass (exit 0)."),
     ([FAILS, FAILS, OPEN, HOLDS], 3, "✕ Fail", 3, "1 of 3 gates fails, in 2 of 4 checks: does not pass (exit 3)."),
     ([LET_IN, HOLDS], 0, "✕ Fail, and accepted", 0, "a person has accepted it, and it passes (exit 0)."),

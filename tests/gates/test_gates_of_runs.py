@@ -240,7 +240,7 @@ def test_a_gate_compares_with_what_the_spec_compares_with() -> None:
     plan, own = plan_of(["ndcg@10"], ["production", "candidate"], ["user"]), "gates[0].not_worse_than is"
     for word, baseline, sentence in (
         ("baseline", None, f"{own} baseline, but the spec names none: give compare.baseline"),
-        ("candidate", "production", f"{own} candidate, but models are compared with compare"),
+        ("candidate", "production", f"{own} candidate, but models are compared only with"),
         ("production", None, "the spec compares no models: give compare: {baseline: production}"),
     ):
         with pytest.raises(SpecError, match=re.escape(sentence)):

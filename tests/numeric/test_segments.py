@@ -1,4 +1,4 @@
-"""The highest row of each code, and items in the order of their texts."""
+"""Rows in the order of their codes, the highest row of each code, and items in the order of their texts."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparkrank import native
 from sparkrank.bucket.encoding import FEW_OF_ALL, TextOrder
-from sparkrank.numeric.segments import highest_of_each
+from sparkrank.numeric.segments import highest_of_each, order_by_code
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 2)), max_size=20)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_rows_of_equal_codes_keep_their_order(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Codes of 16 bits and of more, of which each digit is sorted by itself."""
+    monkeypatch.setattr(native, "COMPILED", native.COMPILED and compiled)
+    codes = np.random.default_rng(3).choice(np.array([0, 1, 7, 2**16, 2**16 + 1, 2**17], np.int32), 200)
+    assert order_by_code(codes, 2**17 + 1).tolist() == sorted(range(200), key=codes.tolist().__getitem__)
 
 
 @given(ROWS)

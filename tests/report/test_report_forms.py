@@ -442,32 +442,6 @@ def test_warnings_and_limits_stand_in_the_verdict() -> None:
     assert report_data(replace(given, warnings=(), quality=None)).verdict is None
 
 
-def test_a_verdict_in_words() -> None:
-    cell = {"kind": "min", "metric": "rr", "model": "a", "slice": "all", "slice_value": "all", "accepted": False}
-    warned, fails = "passes with a warning (exit 0).", "does not pass (exit 3)."
-    for verdicts, gates, sentence in (
-        ("pass", "g", "The gate passes (exit 0)."),
-        ("pass pass", "gg", "All 2 gate checks pass (exit 0)."),
-        ("undecided", "g", f"No gate fails, and the gate is undecided: {warned}"),
-        ("pass undecided", "gg", f"No gate fails, and the gate is undecided, in 1 of 2 checks: {warned}"),
-        ("pass undecided", "gh", f"No gate fails, and 1 of 2 gates is undecided: {warned}"),
-        (
-            "undecided undecided",
-            "gh",
-            "No gate fails, and 2 of 2 gates are undecided: passes with 2 warnings (exit 0).",
-        ),
-        ("fail", "g", f"The gate fails: {fails}"),
-        ("pass undecided fail", "ghi", f"1 of 3 gates fails: {fails}"),
-        ("pass fail fail", "ghh", f"1 of 2 gates fails, in 2 of 3 checks: {fails}"),
-    ):
-        judged = zip(gates, verdicts.split(), strict=True)
-        checks = [{**cell, "gate": gate, "verdict": verdict, "reason": "r"} for gate, verdict in judged]
-        given = pa.Table.from_pylist(checks, tables.GATES.schema)
-        data = report_data(ReportTables("day", TODAY, rows({"value": 0.5}), gates=given))
-        in_order = sorted(verdicts.split(), key=("fail", "undecided", "pass").index)
-        assert ([gate.verdict for gate in data.gates], data.verdict.sentence) == (in_order, sentence)
-
-
 def test_a_report_without_a_headline_is_no_reason_to_fail() -> None:
     data = report_data(ReportTables("day", TODAY, rows()))
     for form in ("md", "latex", "json"):

@@ -13,7 +13,7 @@ from sparkrank.engines.lanes import Lane
 from sparkrank.engines.reading import spark_frame
 from sparkrank.engines.request import Request
 from sparkrank.inputs.roles import Roles
-from sparkrank.metrics import Plan, plan_of
+from sparkrank.metrics import Plan
 from sparkrank.run.day_request import side_of
 from sparkrank.run.lane import open_lane
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 DAY = "2026-11-19"
 ROLES = {"group": "user", "score": "score", "label": "label", "buckets": 2}
 ROWS = pa.table({"user": ["a", "a", "b"], "score": [0.5, 0.25, 0.75], "label": [0, 1, 1]})
-PLAN = plan_of(["rr"], ["score"], ["label"])
 RR = [["a", 1 / 2], ["b", 1.0]]  # the relevant row of a stands second, that of b first
 
 

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from pyspark.sql import functions as F
 
 import sparkrank as sr
-from tests.inputs.test_columns_of_roles import OF_TWO_MODELS, log, ranked
+from tests.inputs.test_columns_of_roles import OF_TWO_MODELS, log
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,10 +34,3 @@ def test_an_order_without_a_label_a_column_with_two_roles_and_columns_with_none(
         for given in (path, spark.read.parquet(path).withColumns(none)):
             with sr.evaluate(given, metrics, spark=spark, **settings) as there:
                 assert repr(there.table.to_pylist()) == expected
-
-
-def test_ranks_that_are_shared_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    pq.write_table(ranked(tied=2), path := str(tmp_path / "tied.parquet"))
-    for given in (path, spark.read.parquet(path).coalesce(1)):
-        with pytest.raises(sr.InputError, match="4 rows of rank share their rank with another"):
-            sr.evaluate(given, ["err"], spark=spark, group="user", rank="rank", label="label")

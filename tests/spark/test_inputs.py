@@ -29,15 +29,6 @@ def test_a_stream_is_refused_and_a_column_of_that_name_is_none(spark: SparkSessi
     assert groups_of(sr.evaluate(rows, ["rr"], **ROLES)) == RR
 
 
-def test_texts_of_any_writer_go_through_every_lane(spark: SparkSession, tmp_path: Path) -> None:
-    users = ROWS["user"].combine_chunks()
-    for held in (users.cast(pa.large_string()), users.cast(pa.string_view()), users.dictionary_encode()):
-        pq.write_table(ROWS.set_column(0, "user", held), path := str(tmp_path / "log.parquet"))
-        for lane in ("frame", "scan", "local"):
-            evaluation = sr.evaluate(path, ["rr"], spark=None if lane == "local" else spark, lane=lane, **ROLES)
-            assert (evaluation.lane, groups_of(evaluation)) == (lane, RR), held.type
-
-
 def test_a_file_that_cannot_be_read_is_left_out_by_nobody(spark: SparkSession, tmp_path: Path) -> None:
     """Whatever the session says: readers of the tables would not know what is missing."""
     setting = "spark.sql.files.ignoreCorruptFiles"
@@ -168,19 +159,3 @@ def test_what_spark_cannot_read_is_one_sentence(spark: SparkSession, tmp_path: P
         assert "\n" not in str(error.value)
         for file in tmp_path.glob("*.parquet"):
             file.unlink()
-
-
-def test_a_file_without_a_column_that_others_have_is_refused(tmp_path: Path) -> None:
-    """Its rows would count as not retrieved, not judged, of no user; columns without a role may come and go."""
-    of_roles = ["user", "score", "label", "item", "weight", "slice"]
-    rows = pa.table({**{name: ROWS[name] for name in of_roles[:3]}, "item": [1, 2, 3], "weight": [1.0, 1.0, 1.0]})
-    rows = rows.append_column("slice", pa.array(["x"] * 3)).append_column("other", pa.array([1, 2, 3]))
-    asked = {**ROLES, "item": "item", "weight": "weight", "slices": ["slice"]}
-    pq.write_table(rows, tmp_path / "1.parquet")
-    for lacks, remaining in (("other", 3), (of_roles, 0)):
-        pq.write_table(rows.drop_columns(lacks)[:remaining], tmp_path / "2.parquet")  # without rows it lacks nothing
-        assert sr.evaluate(str(tmp_path), ["gini", "auc"], **asked).table["n_rows"][0].as_py() == 3 + remaining
-    for lacks in of_roles:
-        pq.write_table(rows.drop_columns([lacks]), tmp_path / "2.parquet")
-        with pytest.raises(sr.InputError, match=rf'/2.parquet of the input lacks the \w+ column "{lacks}", which othe'):
-            sr.evaluate(str(tmp_path), ["gini", "auc"], **asked)

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.ml.linalg import Vectors
-from pyspark.sql import functions as F
 
 import sparkrank as sr
 from tests.sources.test_nested import NESTED, log
@@ -58,23 +57,6 @@ def test_vectors_of_spark_ml(spark: SparkSession, vectors: tuple, tmp_path: Path
             assert _values(sr.evaluate(rows, ["ap", "logloss"], score=inside, spark=session, **roles)) == expected
         with pytest.raises(sr.InputError, match=sentence):
             sr.evaluate(rows, ["auc"], group="u", label="y", score={"m": "three"}, spark=session)
-
-
-def test_what_is_not_plain_is_refused_by_the_same_remedy(spark: SparkSession, tmp_path: Path) -> None:
-    columns = {name: column for name, column in NESTED.items() if name != "v"}
-    pq.write_table(log(**columns), path := str(tmp_path / "rows.parquet"))
-    frame = spark.read.parquet(path).withColumn(
-        "v", F.lit(None).cast("struct<type:tinyint,size:int,indices:array<int>,values:array<double>>")
-    )
-    for role, name, sentence in (
-        ("label", "v", r'"v" is of type vector: a number is needed, as v\[0\]'),
-        ("score", "m", r"a number is needed, as m.prob \(it has m.prob, m.raw, m.name\)"),
-        ("score", "m.prop", r'did you mean "m.prob"\? \(m has m.prob, m.raw, m.name\)'),
-        ("score", "s", r'the score column "s" is of type array<double>: a number is needed, as s\[0\]'),
-        ("group", "k", r"a plain value is needed, as k.id"),
-    ):
-        with pytest.raises(sr.InputError, match=sentence):
-            sr.evaluate(frame, ["auc"], **{"group": "u", "score": "p", "label": "y", role: name})
 
 
 def test_a_truth_in_memory_beside_a_frame(spark: SparkSession) -> None:

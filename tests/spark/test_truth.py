@@ -82,21 +82,6 @@ def test_a_truth_of_another_kind_is_refused(spark: SparkSession, tmp_path: Path)
             sr.evaluate(rows, ["ap"], **roles, **given)
 
 
-def test_nan_is_no_item_in_any_lane(spark: SparkSession, tmp_path: Path) -> None:
-    rows = pa.table({"user": [1] * 2, "item": [float("nan"), 7.0], "score": [2.0, 1.0], "label": [0, 1]})
-    arrays = pa.table({"user": [1], "items": [[2.0, 1.0]], "actual": [[float("nan"), 1.0]]})
-    settings = {"group": "user", "item": "item", "score": "score", "label": "label", "duplicates": "first"}
-    for of, table in (("rows", rows), ("arrays", arrays)):
-        pq.write_table(table, path := str(tmp_path / f"{of}.parquet"))
-        for source in (path, spark.read.parquet(path).coalesce(1)):
-            if table is rows:
-                with pytest.raises(sr.InputError, match=r"\(1 null item\)"):
-                    sr.evaluate(source, ["rr"], spark=spark, **settings)
-            else:
-                with sr.evaluate(source, ["r"], group="user", items="items", true_items="actual", spark=spark) as found:
-                    assert found.metrics.collect()[0]["value"] == 1.0
-
-
 def test_every_lane_shows_the_same_rows_that_do_not_meet(
     spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

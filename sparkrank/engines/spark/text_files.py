@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
-from sparkrank.base.errors import InputError, did_you_mean, itemize, shorten
+from sparkrank.base.errors import InputError, hint, shorten
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.text_schema import DdlField, is_set, typed_columns
 
@@ -35,9 +35,8 @@ def text_frame(
         header = read(options=settings).schema.names
         for name in names:
             if name not in header:
-                near = did_you_mean(name, header)
                 raise InputError(
-                    f'the column "{shorten(name)}" of {what}.schema is not in the {what}{near} ({itemize(header)})'
+                    f'the column "{shorten(name)}" of {what}.schema is not in the {what}{hint(name, header, "")}'
                 )
         names = header
         if is_set(settings, "header") and not any(map(_GIVEN.fullmatch, names)):

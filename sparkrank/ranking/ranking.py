@@ -222,6 +222,16 @@ class Ranking:
     values of the judged rows that metrics read, with -1 or NaN for a null. ``totals`` are numbers
     that belong to columns of items: how many distinct values the catalog has there, or of how many groups, rows or
     items the popularity is. ``arrays`` are those of columns whose values are arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparkrank.metrics import Ranking
+    >>> from sparkrank.ranking.judgments import Judgments
+    >>> judgments = Judgments(codes=np.array([0, 0, 0, 1]), labels=np.array([0, 1, 1, 1]), groups=2)
+    >>> ranking = Ranking(judgments, np.array([0.1, 0.5, 0.9, 0.7]))
+    >>> ranking.length.tolist(), ranking.row.tolist()
+    ([3, 1], [2, 1, 0, 3])
     """
 
     def __init__(

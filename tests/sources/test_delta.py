@@ -107,6 +107,14 @@ def test_a_run_names_the_version_and_the_table(folder: Path) -> None:
     assert evaluated(folder)["input"] == f"{folder}/table at version 1 of table {table.metadata().id}"
 
 
+def test_an_evaluation_names_the_version_and_the_table_as_its_run_does(folder: Path) -> None:
+    table = deltalake.DeltaTable(folder / "table", version=0)
+    evaluation = sr.evaluate(table, ["rr"], **COLUMNS, lane="local")
+    assert evaluation.source == f"{table.table_uri} at version 0 of table {table.metadata().id}"
+    evaluation.write(folder / "out", day=FIRST)
+    assert pq.read_table(f"{folder}/out/runs/day={FIRST}")["input"].to_pylist() == [evaluation.source]
+
+
 def test_every_table_of_rows_may_be_one_of_a_lake_and_a_run_names_their_versions(tmp_path: Path) -> None:
     """What a did is second and what b did is first, as it had x before. The items that are shown first cost 1 and 3."""
     tables = {

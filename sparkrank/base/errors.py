@@ -97,7 +97,17 @@ class SparkrankError(Exception):
 
 
 class SpecError(SparkrankError):
-    """The request is wrong: a key, a value or a combination of values. Nothing has been read yet."""
+    """The request is wrong: a key, a value or a combination of values. Nothing has been read yet.
+
+    Examples
+    --------
+    >>> import sparkrank as sr
+    >>> try:
+    ...     sr.Definitions(ties="wurst")
+    ... except sr.SpecError as error:
+    ...     print(error)
+    ties is "wurst", did you mean "worst"? (allowed: expected, item, worst, best, block)
+    """
 
     exit_code = 2
     code = "spec"
@@ -117,7 +127,17 @@ class UnappliedFeatureError(FrameLaneNeededError):
 
 
 class MetricError(SpecError):
-    """A string does not name a metric with allowed parameters, or a metric declaration cannot be registered."""
+    """A string does not name a metric with allowed parameters, or a metric declaration cannot be registered.
+
+    Examples
+    --------
+    >>> import sparkrank as sr
+    >>> try:
+    ...     sr.Metric.parse("p(rel=x)@5")
+    ... except sr.MetricError as error:
+    ...     print(error)
+    rel=x in "p(rel=x)@5" is not allowed (rel takes a number above 0)
+    """
 
     code = "metric"
 
@@ -129,7 +149,19 @@ class OutOfMemoryError(SparkrankError):
 
 
 class InputError(SparkrankError):
-    """The input cannot be evaluated: it is missing, has the wrong schema, or has too many unusable rows."""
+    """The input cannot be evaluated: it is missing, has the wrong schema, or has too many unusable rows.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import sparkrank as sr
+    >>> log = pa.table({"user": ["a", "a"], "score": [0.9, 0.5], "click": [0, 1]})
+    >>> try:
+    ...     sr.evaluate(log, ["rr"], group="user", score="score", label="clicks")
+    ... except sr.InputError as error:
+    ...     print(error.exit_code, error)
+    4 the label column "clicks" is not in the input, did you mean "click"? (user, score, click)
+    """
 
     exit_code = 4
     code = "input"
@@ -171,7 +203,20 @@ class StateError(SparkrankError):
 
 
 class UnknownResultError(SparkrankError, KeyError):
-    """The value that was looked up is not in the results. This error is also a ``KeyError``."""
+    """The value that was looked up is not in the results. This error is also a ``KeyError``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import sparkrank as sr
+    >>> log = pa.table({"user": ["a", "a"], "score": [0.9, 0.5], "click": [0, 1]})
+    >>> ev = sr.evaluate(log, ["rr"], group="user", score="score", label="click")
+    >>> try:
+    ...     ev["ndcg@10"]
+    ... except KeyError as error:
+    ...     print(error)
+    no metric "ndcg@10" was evaluated (there are: rr)
+    """
 
     code = "unknown_result"
     __str__ = Exception.__str__  # a KeyError would put the sentence into quotes

@@ -25,6 +25,7 @@ from sparkrank.bucket.impressions import (
     ITEM,
     LIST,
     PAST,
+    PROPENSITY,
     REFERENCE_RANK,
     TRUTH,
     group_weight_column,
@@ -338,14 +339,16 @@ def _rankings(
 
     ``orders`` has the same rows of each model in the order of their scores, if they are sorted already.
     """
-    references = _references(judged, plan)
+    references, propensities = _references(judged, plan), propensities_of(judged.rows, plan)
     columns, totals = _columns(judged, plan), _totals(plan)
+    if propensities is not None:
+        columns[PROPENSITY] = propensities
     arrays = _arrays(judged, plan)
     gains = {column: np.asarray(columns[column], np.float64) for column in plan.gain_columns} | dict(judged.gains)
     for column, values in gains.items():
         lacking = np.isnan(values) & is_relevant(judged.labels, None)
         counts[checks.without_gain(column.name), ""] = int(np.count_nonzero(lacking))
-    judgments = judged.judgments(references, gains, propensities_of(judged.rows, plan))
+    judgments = judged.judgments(references, gains, propensities)
     # the item decides which of the tied rows is shown
     ordered = plan.orders_by_item or plan.exposures or (plan.values and ITEM in judged.rows)
     item_order = TextOrder(judged.rows.table[ITEM]) if ordered else None
@@ -372,7 +375,7 @@ def _rankings(
 
 
 def _columns(judged: JudgedRows, plan: Plan) -> dict[str | ValueColumn, Codes | Floats]:
-    read = [role for role in row_roles() if plan.metric_reading(role.key) is not None]
+    read = [role for role in row_roles() if plan.metric_reading(role.key) is not None and role.key != PROPENSITY]
     rows = judged.rows
     columns: dict[str | ValueColumn, Codes | Floats] = {
         role.key: rows.names(role.key) if role.is_name else rows.floats(role.key) for role in read

@@ -37,8 +37,9 @@ class Groups:
     def row(self) -> Ints:
         row = np.full(self.count, -1)
         if self.in_runs:
-            ends = np.flatnonzero(np.append(self.codes[1:] != self.codes[:-1], len(self.codes) > 0))
+            ends = np.flatnonzero(self.codes[1:] != self.codes[:-1])
             row[self.codes[ends]] = ends
+            row[self.codes[-1:]] = len(self.codes) - 1
         else:
             row[self.codes] = np.arange(len(self.codes))
         return row

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pyarrow as pa
 
 LABEL = "label"
@@ -28,9 +30,15 @@ _SLICE = "slice_"
 key_column, score_column, slice_column = f"{_KEY}{{}}".format, f"{_SCORE}{{}}".format, f"{_SLICE}{{}}".format
 group_weight_column = "group_weight_{}".format
 value_column = "value_{}".format
-label_column = "label_{}".format  # of a further label, by its place among all, from 1
+_FURTHER_LABEL = "label_"
+label_column = f"{_FURTHER_LABEL}{{}}".format  # of a further label, by its place among all, from 1
 # Flags of the rows whose group has their item in a table of the past, by the name of the table.
 past_column = "past_{}".format
+
+
+def labels_of(names: Iterable[str]) -> list[str]:
+    """Return those of the ``names`` of columns that are of labels."""
+    return [name for name in names if name == LABEL or name.startswith(_FURTHER_LABEL)]
 
 
 def key_columns(rows: pa.Table | pa.RecordBatch) -> list[str]:

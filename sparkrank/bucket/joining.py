@@ -28,7 +28,7 @@ from sparkrank.metrics.labels import level_text
 from sparkrank.metrics.unjudged import Assumption
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.key_hashes import hash_keys
-from sparkrank.numeric.segments import count_by, highest_of_each, taken
+from sparkrank.numeric.segments import highest_of_each, taken
 from sparkrank.ranking.judgments import Judgments, is_relevant
 from sparkrank.ranking.value_columns import ValueColumn
 from sparkrank.states.distinct_items import lowest_hashes
@@ -179,12 +179,11 @@ def _joined(
         if not relevant[unlisted].all():
             sides[IRRELEVANT] = (lists, is_unlisted & ~relevant)
         hashes = None if matches.distinct is None else hash_keys([matches.distinct])
-        item_hashes = lowest_hashes(matches.items if hashes is None else hashes.view(np.int64))
-        _count_room(codes, lists, matches, groups.count, counts)
+        item_hashes, few = lowest_hashes(matches.items if hashes is None else hashes.view(np.int64))
+        few = few if hashes is None else few[:0]  # of distinct items, not of rows
         keys = rows.keys if plan.group_table else None
-        unmatched |= unmatched_rows(sides, matches.items, matches.distinct, hashes, keys)
-    with_truth = _groups_of(codes[lists:], matches.fates != BEATEN, groups.count)
-    counts[checks.GROUPS_WITHOUT_TRUTH, ""] = int(np.count_nonzero(~with_truth))
+        unmatched |= unmatched_rows(sides, matches.items, matches.distinct, hashes, keys, few)
+    counts[checks.GROUPS_WITHOUT_TRUTH, ""] = int(np.count_nonzero(~matches.with_truth))
     with_list = _with_list(rows, codes, groups.count) if plan.definitions.chooses_groups else ()
     read = rows.table.drop_columns([*key_columns(rows.table), LABEL, TRUTH])
     if plan.weighed_rows:
@@ -192,8 +191,6 @@ def _joined(
         read = with_propensities(read, BucketRows(rows.table.slice(lists)), pair, matches.row, plan)
     drop = plan.definitions.unjudged == "drop"
     counts[checks.UNJUDGED_DROPPED if drop else checks.UNJUDGED_ROWS, ""] = int(np.count_nonzero(~matched))
-    gains = _gains(rows, codes, lists, matches, plan)
-    of_truth = np.append(matches.row, unlisted)
     judged_rows = JudgedRows(
         rows=BucketRows(pa.concat_tables([read.slice(0, lists), read.slice(lists).take(pa.array(unlisted))])),
         codes=np.concatenate([codes[:lists], codes[lists:][unlisted]]),
@@ -201,26 +198,28 @@ def _joined(
         groups=groups.count,
         judged=None if matched.all() else np.concatenate([matched, np.ones(len(unlisted), np.bool_)]),
         twins=matches.twins,
-        with_truth=with_truth,
+        with_truth=matches.with_truth,
         with_list=with_list,
         item_hashes=item_hashes,
-        gains={column: np.append(values, np.nan)[of_truth] for column, values in gains.items()},
+        gains=_gains(rows, codes, lists, matches, plan),
     )
     return judged_rows.without_unjudged() if drop else judged_rows
 
 
 def _gains(rows: BucketRows, codes: Codes, lists: int, matches: Matches, plan: Plan) -> dict[ValueColumn, Floats]:
-    """Return the gain of each row of the truth, which is the highest of all rows of its item; NaN if none has one."""
+    """Return the gains of list rows and of unlisted truth rows. An item has the highest of its rows, or else NaN."""
     if not plan.truth_gains:
         return {}
     truth = BucketRows(rows.table.slice(lists))
     pair = paired(codes[lists:], encode(pa.chunked_array([matches.items[lists:]]))[0])
+    row = np.append(matches.row, np.flatnonzero(matches.fates == UNLISTED))
     gains = {}
     for column in plan.truth_gains:
         values = truth.floats(value_column(plan.value_columns.index(column)))
         own = np.flatnonzero(~np.isnan(values))
         highest = highest_of_each(pair[own], int(pair.max(initial=-1)) + 1, values[own])
-        gains[column] = np.append(values[own], np.nan)[highest][pair]
+        of_items = np.append(values[own], np.nan)[highest][pair]
+        gains[column] = np.append(of_items, np.nan)[row]
     return gains
 
 
@@ -249,13 +248,7 @@ def _count_matches(matches: Matches, unlisted: int, counts: Counts, levels: Sequ
         counts[checks.relevant_truth(text), ""] = int(np.count_nonzero(relevant & (matches.fates != BEATEN)))
         counts[checks.relevant_unlisted(text), ""] = int(np.count_nonzero(relevant & (matches.fates == UNLISTED)))
     counts[checks.GROUPS_JOINED, ""] = matches.joined
-
-
-def _count_room(codes: Codes, lists: int, matches: Matches, groups: int, counts: Counts) -> None:
-    """Count the (list row, true item) pairs within groups, and the true items that fit into their groups' lists."""
-    listed, true = count_by(codes[:lists], groups), count_by(codes[lists:], groups, matches.fates != BEATEN)
-    counts[checks.TRUTH_PAIRS, ""] = int(np.dot(listed, true))
-    counts[checks.TRUTH_ROOM, ""] = int(np.minimum(listed, true).sum())
+    counts[checks.TRUTH_PAIRS, ""], counts[checks.TRUTH_ROOM, ""] = matches.pairs, matches.places
 
 
 def _with_list(rows: BucketRows, codes: Codes, groups: int) -> tuple[Flags, ...]:

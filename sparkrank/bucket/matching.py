@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -19,7 +20,9 @@ from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.segments import highest_of_each
 
 BEATEN, LISTED, UNLISTED = 0, 1, 2  # fates of rows of the truth
-Finder: TypeAlias = Callable[[Codes, Ints, Floats, int, Codes, NDArray[np.uint8]], tuple[int, int, Ints, Ints]]
+Finder: TypeAlias = Callable[
+    [Codes, Ints, Floats, Codes, NDArray[np.uint8], NDArray[np.uint8]], tuple[int, int, int, int, Ints, Ints]
+]
 
 
 @dataclass(frozen=True)
@@ -29,7 +32,9 @@ class Matches:
     ``items`` has the items of list rows, then of truth rows: integers, or indices into ``distinct`` if it is not None.
     ``row`` has the truth row that gives each list row its label, or -1. A truth row is :data:`BEATEN` if it has no
     label or if another truth row of its item takes precedence. ``overruled`` counts rows of the second kind with
-    a lower label, and ``joined`` counts the groups that have both list rows and truth rows.
+    a lower label, and ``joined`` counts the groups that have both list rows and truth rows. ``with_truth`` flags the
+    groups with a judged item. ``pairs`` counts the pairs of a list row and a judged item of its group, and ``places``
+    the judged items that would fit into the lists of their groups.
     """
 
     items: Ints
@@ -38,11 +43,14 @@ class Matches:
     judged: Flags
     row: Codes
     fates: NDArray[np.uint8]
+    with_truth: Flags
     overruled: int
     joined: int
+    pairs: int
+    places: int
     twins: Twins
 
-    @property
+    @cached_property
     def matched(self) -> Flags:
         matched: Flags = self.row >= 0
         return matched
@@ -50,7 +58,9 @@ class Matches:
     @property
     def labels_of_lists(self) -> NDArray[np.generic]:
         """The label of each list row, or 0 if the row has no matching truth row."""
-        return np.append(self.labels, self.labels.dtype.type(0))[self.row]
+        labels, rows = np.zeros(len(self.row), self.labels.dtype), np.flatnonzero(self.matched)
+        labels[rows] = self.labels[self.row[rows]]
+        return labels
 
 
 def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Matches:
@@ -62,11 +72,23 @@ def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Match
         judged = np.ones(len(labels), np.bool_)
     grades = labels.astype(np.float64)
     grades[~judged] = np.nan
-    row, fates = np.empty(lists, np.int32), np.empty(len(labels), np.uint8)
-    overruled, joined, twin_rows, twin_codes = _find(codes, items, grades, groups, row, fates)
-    order = np.argsort(twin_rows)
-    twins = Twins(twin_rows[order], twin_codes[order], int(twin_codes.max(initial=-1)) + 1)
-    return Matches(items, distinct, labels, judged, row, fates, overruled, joined, twins)
+    row, fates, with_truth = np.empty(lists, np.int32), np.empty(len(labels), np.uint8), np.empty(groups, np.uint8)
+    overruled, joined, pairs, places, of_twins, codes_of_twins = _find(codes, items, grades, row, fates, with_truth)
+    order = np.argsort(of_twins)
+    return Matches(
+        items=items,
+        distinct=distinct,
+        labels=labels,
+        judged=judged,
+        row=row,
+        fates=fates,
+        with_truth=with_truth.view(np.bool_),
+        overruled=overruled,
+        joined=joined,
+        pairs=pairs,
+        places=places,
+        twins=Twins(of_twins[order], codes_of_twins[order], int(codes_of_twins.max(initial=-1)) + 1),
+    )
 
 
 def has_match(
@@ -100,15 +122,15 @@ def members_by_numpy(codes: Codes, items: Ints, codes_of_pairs: Codes, items_of_
 
 
 def _find(
-    codes: Codes, items: Ints, grades: Floats, groups: int, row: Codes, fates: NDArray[np.uint8]
-) -> tuple[int, int, Ints, Ints]:
+    codes: Codes, items: Ints, grades: Floats, row: Codes, fates: NDArray[np.uint8], with_truth: NDArray[np.uint8]
+) -> tuple[int, int, int, int, Ints, Ints]:
     find: Finder = native.matches.find if native.runs("join", 0 < len(row) < len(items)) else find_by_numpy
-    return find(np.ascontiguousarray(codes, np.int32), items, grades, groups, row, fates)
+    return find(np.ascontiguousarray(codes, np.int32), items, grades, row, fates, with_truth)
 
 
 def find_by_numpy(
-    codes: Codes, items: Ints, grades: Floats, groups: int, row: Codes, fates: NDArray[np.uint8]
-) -> tuple[int, int, Ints, Ints]:
+    codes: Codes, items: Ints, grades: Floats, row: Codes, fates: NDArray[np.uint8], with_truth: NDArray[np.uint8]
+) -> tuple[int, int, int, int, Ints, Ints]:
     """Do with numpy what :func:`sparkrank.native.matches.find` does.
 
     If several truth rows of an item have the highest label, the last of these rows gives the label.
@@ -124,10 +146,14 @@ def find_by_numpy(
     fates[:] = BEATEN
     fates[best[best >= 0]] = np.where(is_listed[best >= 0], LISTED, UNLISTED)
     overruled = int(np.count_nonzero(grades[judged] < grades[best[true[judged]]]))
-    sides = np.zeros((2, groups), np.bool_)
-    sides[0][codes[:lists]] = sides[1][codes[lists:]] = True
+    rows, true_rows, items_judged = (
+        np.bincount(own, minlength=len(with_truth)) for own in (codes[:lists], codes[lists:], codes[lists:][fates > 0])
+    )
+    with_truth[:] = items_judged > 0
+    joined = int(np.count_nonzero((rows > 0) & (true_rows > 0)))
+    places = int(np.minimum(rows, items_judged).sum())
     twins = Twins.of_pairs(listed)
-    return overruled, int(np.count_nonzero(sides.all(axis=0))), twins.rows, twins.code.astype(np.int64)
+    return overruled, joined, int(np.dot(rows, items_judged)), places, twins.rows, twins.code.astype(np.int64)
 
 
 def _whole_numbers(rows: BucketRows) -> tuple[Ints, pa.Array | None]:

@@ -21,8 +21,17 @@ LEAST_PROPENSITY = 1e-9  # so that squares of weights, which are up to its inver
 
 def bad_propensities(rows: BucketRows, plan: Plan) -> Flags | None:
     """Flag the rows whose propensity is read and is none. None means that there is no such row."""
-    flags = _read(rows, plan) & ~_are_propensities(rows.floats(PROPENSITY))
+    known = np.zeros(len(rows), np.bool_)
+    known[_known(rows)[0]] = True
+    flags = _read(rows, plan) & ~known
     return flags if flags.any() else None
+
+
+def _known(rows: BucketRows) -> tuple[Ints, Floats]:
+    """Return the rows that have a propensity, and their propensities."""
+    values = rows.present(PROPENSITY).astype(np.float64, copy=False)
+    are_known, given = _are_propensities(values), rows.rows_with(PROPENSITY)
+    return np.flatnonzero(are_known) if given is None else given[are_known], values[are_known]
 
 
 def _read(rows: BucketRows, plan: Plan) -> Flags:
@@ -45,11 +54,12 @@ def propensities_of(rows: BucketRows, plan: Plan) -> Floats | None:
     """Return the propensity of each row, NaN where it is not read; None if no metric of lists reads propensities."""
     if not plan.weighed_rows:
         return None
-    values = rows.floats(PROPENSITY)
-    is_known = _are_propensities(values)
+    known, values = _known(rows)
+    propensities = np.full(len(rows), np.nan)
+    propensities[known] = values
     if LABEL in rows:  # of rows of the same item, some may not be relevant
-        is_known &= _read(rows, plan)
-    return np.where(is_known, values, np.nan)
+        propensities[known[~_read(rows, plan)[known]]] = np.nan
+    return propensities
 
 
 def with_propensities(read: pa.Table, truth: BucketRows, pair: Codes | Ints, row: Codes, plan: Plan) -> pa.Table:

@@ -21,18 +21,23 @@ def unmatched_rows(
     distinct: pa.Array | None,
     hashes: Hashes | None,
     keys: pa.Table | None,
+    few: Ints,
 ) -> dict[str, UnmatchedRow]:
     """Choose one unmatched row of each side (lists or truth), whose item has the lowest hash.
 
     ``sides`` gives the first row of each side and flags of its unmatched rows. ``items`` has the items of all rows, as
-    integers or as indices into ``distinct``, of which ``hashes`` are the hashes.
+    integers or as indices into ``distinct``, of which ``hashes`` are the hashes. ``few`` are the rows with the lowest
+    hashes, if known, among which there mostly is an unmatched one.
     """
     unmatched = {}
     for side, (start, flags) in sides.items():
-        of_side = items[start : start + len(flags)]
-        flagged = of_side[flags]
-        if not len(flagged):
+        rows = few[np.searchsorted(few, start) : np.searchsorted(few, start + len(flags))]
+        rows = rows[flags[rows - start]]
+        if not len(rows):
+            rows = start + np.flatnonzero(flags)
+        if not len(rows):
             continue
+        flagged = items[rows]
         if hashes is None:
             places = flagged.view(np.uint64) * SCATTERED
         else:
@@ -41,13 +46,12 @@ def unmatched_rows(
             flagged = np.flatnonzero(there)
             places = hashes[flagged]
         place = places.min()
-        first = flagged[places == place]
+        first = np.unique(flagged[places == place])
         texts = values_as_bytes(pa.array(first) if distinct is None else distinct.take(pa.array(first)))
         chosen = pc.index(texts, pc.min(texts)).as_py()
         group: tuple[bytes, ...] = ()
         if keys is not None:
-            owners = start + np.flatnonzero((of_side == first[chosen]) & flags)
-            group = _least_group(keys.take(pa.array(owners)))
+            group = _least_group(keys.take(pa.array(rows[items[rows] == first[chosen]])))
         unmatched[side] = UnmatchedRow(int(place), texts[chosen].as_py(), group)
     return unmatched
 

@@ -6,10 +6,10 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
+from sparkrank.base.time_limits import TIMEOUT
 from sparkrank.config.sections import Label, Section
 from sparkrank.config.validators import as_list, as_number, as_tracker
 from sparkrank.tables.trackers.mlflow_tracker import TRACKERS, MlflowTracker
-from sparkrank.tables.trackers.tracker import TIMEOUT
 
 
 class TrackSettings(Section):

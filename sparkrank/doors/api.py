@@ -295,8 +295,9 @@ def evaluate(
     origin = Origin(_hash_of(request, {**of_lists, **apart}, of_truth, of_past))
     table = with_origin(outcome.metrics, origin)
     document = document_of_call(request, of_lists, of_truth, of_past, limits)
-    writer = EvaluationWriter(document, RunParts.of(outcome, own_zone=False), started_at, stages)
-    return Evaluation(plan, solved, outcome.lane.name, table, request.limits, session, library, origin, writer)
+    parts = RunParts.of(outcome, own_zone=False)
+    writer, lane = EvaluationWriter(document, parts, started_at, stages), outcome.lane.name
+    return Evaluation(plan, solved, lane, table, request.limits, session, library, origin, writer, parts.inputs)
 
 
 def _evaluated(request: Request, folder: str | None, stages: Stages) -> EvaluationOutcome:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from sparkrank.base.errors import SparkrankError, SpecError, did_you_mean, itemize, quote, short_traceback
+from sparkrank.base.time_limits import TIMEOUT
 from sparkrank.doors.write_api import EvaluationWriter
 from sparkrank.inputs.day_marks import day_of
 from sparkrank.jobs.track_job import validate_tracked
@@ -16,7 +17,7 @@ from sparkrank.results.evaluation import Evaluation
 from sparkrank.run.provenance import run_id_of
 from sparkrank.tables.trackers.mlflow_tracker import TRACKERS
 from sparkrank.tables.trackers.tracked_run import TrackedRun, values_of, without_options
-from sparkrank.tables.trackers.tracker import TIMEOUT, ObjectWithLogs, log_to_object, log_to_tracker
+from sparkrank.tables.trackers.tracker import ObjectWithLogs, log_to_object, log_to_tracker
 
 _METHODS = ("log_params", "log_metrics", "log_artifact")
 

@@ -37,6 +37,14 @@ class BinRule:
     the nearest bin. By ``exact``, only equal scores share a bin. ``rel`` is the lowest relevant label; if it is None,
     all labels above 0 are relevant. ``judging`` names the label to read, if there are several, and the rows to include,
     in the syntax of metrics.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparkrank.metrics import BinRule
+    >>> rule = BinRule.parse("digits=2")
+    >>> rule.snapped(np.array([0.123, 0.118, 0.126])).tolist()
+    [0.12, 0.12, 0.13]
     """
 
     kind: str

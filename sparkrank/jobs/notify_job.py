@@ -27,7 +27,7 @@ from sparkrank.tables.lineage.run_events import (
     result_of,
 )
 from sparkrank.tables.rows.outputs import OUTPUTS
-from sparkrank.tables.trackers.tracker import within
+from sparkrank.tables.trackers.tracker import answer_of
 
 if TYPE_CHECKING:
     from sparkrank.config import Spec
@@ -112,7 +112,7 @@ class DayNotices:
                 run = LineageRun(openlineage.job_namespace(), _job(self.spec), self.day, self.attempt)
                 now = dt.datetime.now(dt.timezone.utc).isoformat()
                 event = run.event(kind, now, **{"inputs": self.inputs, **parts()})
-                within("openlineage", openlineage.TIMEOUT, lambda: openlineage.send(event))
+                answer_of("openlineage", openlineage.TIMEOUT, lambda: openlineage.send(event))
 
     @contextmanager
     def _without_failing(self, what: str) -> Iterator[None]:

@@ -61,6 +61,12 @@ class Step:
     The operations ``sum`` and ``highest`` give 0 for an empty column. If the second operand is 0, ``ratio`` is
     undefined and ``share`` gives 0. ``where`` gives the first operand, but is undefined if the second operand is 0. An
     undefined ``value`` is NaN.
+
+    Examples
+    --------
+    >>> from sparkrank.metrics import Step
+    >>> Step("p", "ratio", ("hits", 3.0)).formula()
+    'hits / 3'
     """
 
     name: str

@@ -90,6 +90,12 @@ class Definitions:
 
         A setting that is None in ``given`` counts as not given. ``joins`` says whether lists are joined with the truth,
         which decides the default of ``duplicates``.
+
+        Examples
+        --------
+        >>> from sparkrank.metrics import Definitions, find_preset
+        >>> Definitions.of(find_preset("replay"), {"undefined": "skip"}).undefined
+        'skip'
         """
         chosen = {name: value for name, value in given.items() if value is not None}
         return cls(**{"duplicates": default_duplicates(joins), **(preset.definitions if preset else {}), **chosen})

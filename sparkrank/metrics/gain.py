@@ -21,7 +21,7 @@ from sparkrank.numeric.cached import cached
 from sparkrank.numeric.elementary import powers
 from sparkrank.numeric.segments import sum_by
 from sparkrank.ranking.discounts import LOG2, TABLED_POSITIONS, Discount
-from sparkrank.ranking.hit_sums import CompiledSums, Sum, compiled_sums
+from sparkrank.ranking.hit_sums import CompiledSums, Sum, compiled_sums, placed_hits
 from sparkrank.ranking.hits import hits_of
 from sparkrank.ranking.judgments import Credit, Gain
 from sparkrank.ranking.ranking import Ranking
@@ -33,6 +33,8 @@ def gains_of(ranking: Ranking, gain: Gain) -> Credit:
 
     Under ``ties=expected``, it is the mean gain of the row's tie block.
     """
+    if gain.clip is not None and (placed := placed_hits(ranking)) is not None:
+        return Credit(placed.group, placed.position, ranking.judgments.gain_of(gain, placed.row))
     hits, blocks = hits_of(ranking, None), ranking.blocks
     amounts = ranking.judgments.gain_of(gain, ranking.row[hits.row])
     if not len(blocks.row):
@@ -76,14 +78,16 @@ class GainSums:
     """
 
     def __init__(self, ranking: Ranking, gain: Gain, discount: Discount) -> None:
-        sums = compiled_sums(ranking, gain.rel, None, gain, discount)
-        self.distinct = None if sums is None else sums.distinct
-        self._count = ranking.groups if sums is None else len(sums.distinct.rows)
         self._ranking = ranking
         self._gain = gain
         self._discount = discount
+        sums = self._compiled_sums(None)
+        self.distinct = None if sums is None else sums.distinct
+        self._count = ranking.groups if sums is None else len(sums.distinct.rows)
 
     def _compiled_sums(self, k: int | None) -> CompiledSums | None:
+        if self._gain.clip is not None and placed_hits(self._ranking) is not None:
+            return None  # of hits that are weighed, each list is one of its own
         return compiled_sums(self._ranking, self._gain.rel, k, self._gain, self._discount)
 
     def of_list(self, k: int | None) -> Floats:

@@ -56,6 +56,13 @@ class Choice(Parameter):
 
     If ``grades`` is true, a list of numbers such as ``[3,2,1]`` is allowed too; ``noun`` is the name of each number.
     ``roles`` pairs a word with the role of a column that the metric then reads.
+
+    Examples
+    --------
+    >>> from sparkrank.metrics import Choice
+    >>> over = Choice("over", "mean", "how values join", choices=("mean", "highest"), synonyms=(("max", "highest"),))
+    >>> over.allowed, over.read("mean"), over.read("MAX")
+    ('mean|highest', 'mean', 'highest')
     """
 
     choices: tuple[str, ...] = ()
@@ -95,7 +102,15 @@ class ColumnChoice(Choice):
 
 @dataclass(frozen=True)
 class Number(Parameter):
-    """A parameter whose value is a number between ``above`` and ``below``, and may equal them if ``closed`` is true."""
+    """A parameter whose value is a number between ``above`` and ``below``, and may equal them if ``closed`` is true.
+
+    Examples
+    --------
+    >>> from sparkrank.metrics import Number
+    >>> share = Number("share", 0.5, "a share of the rows", above=0, below=1)
+    >>> share.allowed, share.read("0.25")
+    ('a number between 0 and 1', 0.25)
+    """
 
     above: float = float("-inf")
     below: float = float("inf")
@@ -121,6 +136,13 @@ class Count(Parameter):
     """A parameter whose value is a whole number from ``least`` to ``most`` (both included), or None if not given.
 
     If ``required`` is true, the ``check`` of a metric refuses metrics without the parameter.
+
+    Examples
+    --------
+    >>> from sparkrank.metrics import Count
+    >>> depth = Count("depth", None, "how many rows are read", least=1, most=50)
+    >>> depth.allowed, depth.read("20")
+    ('a whole number from 1 to 50', 20)
     """
 
     least: int = 0
@@ -143,6 +165,13 @@ class Name(Parameter):
     """A parameter whose value is one of ``choices``, or a name from the evaluation, such as the name of a model.
 
     A name keeps its upper and lower case. ``synonyms`` pairs other words with the choices.
+
+    Examples
+    --------
+    >>> from sparkrank.metrics import Name
+    >>> ref = Name("ref", "first", "another model", choices=("first", "last"), named="<model>")
+    >>> ref.allowed, ref.read("LAST"), ref.read("ALS")
+    ('first|last|<model>', 'last', 'ALS')
     """
 
     choices: tuple[str, ...] = ()
@@ -213,7 +242,14 @@ class Column(Name):
 
 @dataclass(frozen=True)
 class Flag(Parameter):
-    """A parameter without a value: it is true if its name is in the metric's string, as in ``auc(exact)``."""
+    """A parameter without a value: it is true if its name is in the metric's string, as in ``auc(exact)``.
+
+    Examples
+    --------
+    >>> import sparkrank as sr
+    >>> [sr.Metric.parse(text)["exact"] for text in ("auc(exact)", "auc")]
+    [True, False]
+    """
 
     is_flag = True
 

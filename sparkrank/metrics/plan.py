@@ -681,6 +681,11 @@ class Plan:
         weighed = (WeighedRows.of(metric) for metric, _ in self.group_metrics)
         return tuple(dict.fromkeys(own for own in weighed if own is not None))
 
+    @property
+    def has_sparse_propensities(self) -> bool:
+        """Whether only rows that are relevant themselves need a propensity, and not each row of a joined item."""
+        return bool(self.weighed_rows) and not (self.policy_values or self.joins or self.long)
+
     @cached_property
     def weight_states(self) -> tuple[WeightStates, ...]:
         """The sums over rows weighed by propensity that metrics need, each once."""

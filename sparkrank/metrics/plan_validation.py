@@ -46,6 +46,13 @@ def plan_of(
 
     Raise :class:`MetricError` if a metric is unknown or ``definitions`` rule it out, and :class:`SpecError` if models
     or keys do not fit, for example if the group table would have two columns of the same name.
+
+    Examples
+    --------
+    >>> from sparkrank.metrics import plan_of
+    >>> plan = plan_of(["MAP@5", "auc"], models=["score"], keys=["user"])
+    >>> [str(metric) for metric in plan.metrics]
+    ['ap@5', 'auc']
     """
     order = order if preset is None or preset.order is None else preset.order
     asked_for = asked_metrics(metrics, preset)

@@ -204,7 +204,14 @@ PRESETS: dict[str, Preset] = {preset.name: preset for preset in _ALL}
 
 
 def find_preset(name: object) -> Preset | None:
-    """Return the preset called ``name``, or None if ``name`` is None. Raise :class:`SpecError` for an unknown name."""
+    """Return the preset called ``name``, or None if ``name`` is None. Raise :class:`SpecError` for an unknown name.
+
+    Examples
+    --------
+    >>> from sparkrank.metrics import find_preset
+    >>> find_preset("replay").definitions
+    {'undefined': 'zero', 'population': 'truth', 'duplicates': 'once'}
+    """
     if name is None:
         return None
     if not isinstance(name, str) or name not in PRESETS:

@@ -8,6 +8,7 @@ def sum_hits(
     unlisted: NDArray[np.int64],
     scores: NDArray[np.float64],
     relevant: NDArray[np.uint8],
+    only_hits: bool,
     alike: float,
     gains: NDArray[np.float64],
     starts: NDArray[np.int64],
@@ -17,6 +18,9 @@ def sum_hits(
     item_ends: NDArray[np.int64],
     items: NDArray[np.uint8],
     judged: NDArray[np.int64],
+    firsts: NDArray[np.int64],
+    positions: NDArray[np.int32],
+    placed: NDArray[np.int64],
     room: NDArray[np.float64],
     number: NDArray[np.int32],
     rows_of_list: NDArray[np.int64],
@@ -27,6 +31,7 @@ def sum_hits(
     mid_ranks: NDArray[np.float64],
     tied_pairs: NDArray[np.int64],
 ) -> tuple[int, int]: ...
+def sort_gains(ends: NDArray[np.int64], gains: NDArray[np.float64]) -> None: ...
 def sort_scores(scores: NDArray[np.float64]) -> None: ...
 
 class LargeList:

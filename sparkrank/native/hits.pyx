@@ -25,7 +25,7 @@ cdef extern from "lists.h":
         int64_t longest
         void bring(
             const int64_t* rows, const int64_t* hits, int64_t groups, const int32_t* codes, const double* scores,
-            const uint8_t* relevant, const double* gains, bint numbered, int64_t n, double* room
+            const uint8_t* relevant, const double* gains, bint numbered, bint only_hits, int64_t n, double* room
         ) except + nogil
 
 cdef extern from "ties.h":
@@ -52,6 +52,13 @@ cdef extern from "untied.h":
             double* sums, int64_t count
         ) nogil
         int64_t sum_up_placed(int64_t relevant, const double* gains, double* sums, int64_t count) nogil
+
+cdef extern from "placed.h":
+    cppclass Placed:
+        void prepare(int64_t longest) except + nogil
+        void place(
+            const double* scores, int64_t others, int64_t rows, int64_t first, int32_t* positions, int64_t* numbers
+        ) except + nogil
 
 cdef extern from "by_item.h":
     cppclass Items:
@@ -112,6 +119,7 @@ def sum_hits(
     const int64_t[::1] unlisted,
     const double[::1] scores,
     const uint8_t[::1] relevant,
+    bint only_hits,
     double alike,
     const double[::1] gains,
     const int64_t[::1] starts,
@@ -121,6 +129,9 @@ def sum_hits(
     const int64_t[::1] item_ends,
     const uint8_t[::1] items,
     const int64_t[::1] judged,
+    const int64_t[::1] firsts,
+    int32_t[::1] positions,
+    int64_t[::1] placed,
     double[::1] room,
     int32_t[::1] number,
     int64_t[::1] rows_of_list,
@@ -136,6 +147,7 @@ def sum_hits(
     Returns the number of distinct lists and the number of tied rows.
 
     ``codes`` (n) has the group of each row, ``scores`` (n) the scores, and ``relevant`` (n) the flags of relevant rows.
+    With ``only_hits``, groups without a relevant row are not searched for tied rows, and tied rows there are not counted.
     Relevant rows have the gain ``alike``, or different ``gains`` (n, else empty). For each group, ``sizes`` has the
     number of rows, ``hits`` the number of relevant rows, and ``unlisted`` (groups, else empty) the number of further
     relevant rows without a score. If gains differ, ``unlisted_gains`` has the gains of the latter, and those of a group
@@ -145,6 +157,10 @@ def sum_hits(
     Tied rows share their positions or, if ``item_ends`` is not empty, are ordered by their items, descending.
     ``item_ends`` are the offsets of texts in the bytes ``items``, one text for each judged row. ``judged`` (n, or empty
     if all judged rows are listed) has the index of each row among the judged rows.
+
+    If ``firsts`` (groups, else empty) has the number of relevant rows in earlier groups, the relevant rows are placed:
+    ``positions`` and ``placed`` (an entry for each) have their positions and their numbers, group by group, in the order
+    of positions. Rows are numbered by group and then in the order of the input. Tied rows are not placed rightly.
 
     The results of each distinct list, with room for as many lists as groups, are the numbers of its rows, of its hits,
     and of its relevant rows with the unlisted ones; ``places``, which marks hits among the first 64 positions as bits,
@@ -164,7 +180,9 @@ def sum_hits(
     cdef Room of
     cdef Ties ties
     cdef Untied untied
-    cdef bint are_by_item = item_ends.shape[0] > 0
+    cdef bint are_by_item = item_ends.shape[0] > 0, are_placed = firsts.shape[0] > 0
+    cdef int64_t start = 0
+    cdef Placed places_of_hits
     cdef Items all_items
     cdef ByItem by_item
     cdef Numbers[Likeness] lists_apart
@@ -172,7 +190,7 @@ def sum_hits(
     with nogil:
         lists.bring(
             &sizes[0], &hits[0], groups, &codes[0], &scores[0], &relevant[0], &gains[0] if differ else NULL, are_by_item,
-            n, &room[0]
+            only_hits, n, &room[0]
         )
         most = lists.longest
         for step in range(groups if are_more else 0):
@@ -185,13 +203,21 @@ def sum_hits(
             all_items.texts = &items[0]
             all_items.judged = &judged[0] if judged.shape[0] else NULL
             by_item.prepare(lists.longest, all_items)
+        if are_placed:
+            places_of_hits.prepare(lists.longest)
         likeness.resize(groups)
         for step in range(groups):
             listed = &lists.lists[step]
             scores_here = &room[listed.start]
-            tied_here = ties.count(scores_here, listed.rows)
+            tied_here = 0 if only_hits and not listed.hits else ties.count(scores_here, listed.rows)
             tied += tied_here
-            if tied_here == 0 and not differ and listed.rows <= IN_A_WORD:
+            if are_placed and listed.hits:
+                places_of_hits.place(
+                    scores_here, listed.rows - listed.hits, listed.rows, firsts[listed.group], &positions[start],
+                    &placed[start]
+                )
+                start += listed.hits
+            if tied_here == 0 and not differ and (listed.rows <= IN_A_WORD or (only_hits and not listed.hits)):
                 likeness[step].rows = listed.rows
                 if are_more:
                     likeness[step].rows |= unlisted[listed.group] << ROWS_BITS
@@ -433,6 +459,17 @@ cdef void _stand(
         passed += beside[row]
         beside[row] += to - row
         row = to
+
+
+def sort_gains(const int64_t[::1] ends, double[::1] gains):
+    """Sort the ``gains`` of each group in descending order. Groups follow each other, and end where ``ends`` says."""
+    cdef Py_ssize_t group
+    cdef int64_t start = 0
+    with nogil:
+        for group in range(ends.shape[0]):
+            if ends[group] > start:
+                put_richest_first(&gains[start], ends[group] - start)
+            start = ends[group]
 
 
 def sort_scores(double[::1] scores):

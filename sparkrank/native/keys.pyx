@@ -20,6 +20,11 @@ cdef extern from "numbers.h":
 cdef extern from *:
     void prefetch "__builtin_prefetch"(const void* place, int writes) nogil
 
+cdef extern from "group_counts.h":
+    void add_rows(const int32_t* codes, int64_t rows, int64_t* found) nogil
+    void add_flagged(const int32_t* codes, const uint8_t* flags, int64_t rows, int64_t* found) nogil
+    void add_both(const int32_t* codes, const uint8_t* flags, int64_t rows, int64_t* found) nogil
+
 cdef extern from "vectors.h":
     void compare(const double* scores, int64_t count, double score, int64_t* above, int64_t* beside) nogil
 
@@ -72,24 +77,23 @@ def number_pairs(const int64_t[::1] one, const int64_t[::1] other, int32_t[::1] 
 
 def count_rows(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] found):
     """Add the number of rows in each group to ``found``. If ``flags`` is not empty, only flagged rows count."""
-    cdef Py_ssize_t row
+    if not codes.shape[0]:
+        return
     with nogil:
         if flags.shape[0]:
-            for row in range(codes.shape[0]):
-                found[codes[row]] += flags[row]
+            add_flagged(&codes[0], &flags[0], codes.shape[0], &found[0])
         else:
-            for row in range(codes.shape[0]):
-                found[codes[row]] += 1
+            add_rows(&codes[0], codes.shape[0], &found[0])
 
 
 def count_rows_and_flagged(const int32_t[::1] codes, const uint8_t[::1] flags, int64_t[::1] rows, int64_t[::1] flagged):
     """Fill in the numbers of ``rows`` and ``flagged`` rows in each group, given the code and flag of each row."""
-    cdef Py_ssize_t row, group
+    cdef Py_ssize_t group
     with nogil:
         for group in range(rows.shape[0]):
             rows[group] = 0
-        for row in range(codes.shape[0]):
-            rows[codes[row]] += 1 + (<int64_t>flags[row] << 32)  # one pass, and one memory location for both
+        if codes.shape[0]:
+            add_both(&codes[0], &flags[0], codes.shape[0], &rows[0])
         for group in range(rows.shape[0]):
             flagged[group] = rows[group] >> 32
             rows[group] = <uint32_t>rows[group]

@@ -67,21 +67,28 @@ class Lists {
     int64_t longest = 0;
 
     // Copy the scores of n rows to `room`, group after group, their `gains` (if not null) to `gain`, and their indices
-    // to `number` if `numbered`. `rows` and `hits` have the numbers of rows and of relevant rows of each group.
+    // to `number` if `numbered`. `rows` and `hits` have the numbers of rows and of relevant rows of each group. With
+    // `only_hits`, the scores of groups without a relevant row are all written to one place, which is in the nearest
+    // cache, and are of no use.
     void bring(
         const int64_t* rows, const int64_t* hits, int64_t groups, const int32_t* codes, const double* scores,
-        const uint8_t* relevant, const double* gains, bool numbered, int64_t n, double* room
+        const uint8_t* relevant, const double* gains, bool numbered, bool only_hits, int64_t n, double* room
     ) {
         put_in_order(rows, hits, groups);
         places.resize(2 * groups);
         int64_t end = 0;
         for (List& list : lists) {
-            list.start = (int32_t)end;
+            const bool is_of_no_use = only_hits && list.hits == 0;  // such lists come first
+            list.start = is_of_no_use ? 0 : (int32_t)end;
             places[2 * list.group] = list.start;
             places[2 * list.group + 1] = list.start + list.rows - 1;
+            longest = std::max(longest, (int64_t)list.rows);
+            if (is_of_no_use) {
+                end = std::max(end, padded(list.rows));
+                continue;
+            }
             end += padded(list.rows);
             std::fill(room + list.start + list.rows, room + end, NAN);
-            longest = std::max(longest, (int64_t)list.rows);
         }
         if (gains) gain.resize(end);
         if (numbered) number.resize(end);

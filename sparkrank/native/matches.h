@@ -4,78 +4,57 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <vector>
 
 #include "numbers.h"
-#include "vectors.h"
 
 // The fate of a row of the truth: another row with the same item counts instead or the row has no label (BEATEN), a
 // list has its item (LISTED), or no list has its item (UNLISTED).
 enum Fate : uint8_t { BEATEN = 0, LISTED = 1, UNLISTED = 2 };
 
-// The number of equal pairs among `rows` items, each pair counted once. There is room for three more items.
-WIDEST static inline int64_t equal_pairs(const int64_t* items, int64_t rows) {
-    SomeWhole equal = {}, some;
-    for (int64_t row = 0; row < rows; row++) {
-        const SomeWhole same = items[row] - (SomeWhole){};
-        int64_t other = row + 1;
-        for (; other + SOME <= rows; other += SOME) {
-            std::memcpy(&some, items + other, sizeof(some));
-            equal -= some == same;
-        }
-        for (; other < rows; other++) equal[0] += items[other] == items[row];
-    }
-    return total(equal);
-}
-
-// The index of `item` among `rows` items, in which it occurs at most once, or -1.
-WIDEST static inline int64_t place_among(const int64_t* items, int64_t rows, int64_t item) {
-    const SomeWhole same = item - (SomeWhole){};
-    SomeWhole found = {}, some, places;
-    for (int64_t lane = 0; lane < SOME; lane++) places[lane] = lane + 1;
-    int64_t row = 0;
-    for (; row + SOME <= rows; row += SOME) {
-        std::memcpy(&some, items + row, sizeof(some));
-        found += (some == same) & places;
-        places += SOME;
-    }
-    int64_t place = total(found);
-    for (; row < rows; row++) {
-        if (items[row] == item) place = row + 1;
-    }
-    return place - 1;
-}
-
 class Matches {
-    static constexpr int64_t FEW = 48;  // items of a group's list, and of its truth, that are compared one by one
+    // The places of the items of a group, by the hashes of the items.
+    struct Slots {
+        int32_t* slots;
+        const int64_t* items;
+        uint64_t mask;
+        int shift;
+        int32_t first;  // places below are of earlier groups
+
+        // The slot with the place of `item` or, if the group has no such item yet, a slot with a place below `first`.
+        int32_t& of(int64_t item) const {
+            uint64_t at = hash_of(item) >> shift;
+            while (slots[at] >= first && items[slots[at]] != item) at = (at + 1) & mask;
+            return slots[at];
+        }
+    };
+
     static constexpr int64_t AHEAD = 64;
     static constexpr size_t MOST_KEPT = 1 << 22;
 
-    struct Slot {
-        int64_t item;
-        int32_t group;  // slots of other groups are free
-        int32_t listed, given;  // the index of the item in the list, and its row in the truth, or -1
-        int32_t number;         // the number shared by list rows with this item (twins), or -1
-    };
-    std::vector<Slot> slots;
-    std::vector<int32_t> taken;  // the slots of a group
-
-    // The rows of one side (the lists or the truth), group after group.
+    // The rows of one side (the lists or the truth), group after group, and the items of one group by their hashes.
     struct Side {
+        static constexpr int LEAST_BITS = 10;  // 4 KiB of slots, of which a list of 20 rows takes one in fifty
+        static constexpr int64_t SLOTS = 4;    // for each row of a longer list
+
         std::vector<int32_t> start;  // the first row of each group, and the number of rows
         std::vector<int64_t> room;
         std::vector<int32_t> row;
         const int64_t* items = nullptr;
         bool in_turn = true;  // whether rows are already group after group
 
+        std::vector<int32_t> slots;  // of a group at a time, and never cleared, as places of later groups are higher
+
         int32_t at(int64_t place) const { return in_turn ? (int32_t)place : row[place]; }
 
         void bring(const int32_t* codes, const int64_t* of_rows, int64_t rows, int64_t groups) {
             start.assign(groups + 1, 0);
-            for (int64_t each = 0; each < rows; each++) {
-                start[codes[each] + 1]++;
-                in_turn &= each == 0 || codes[each] >= codes[each - 1];
+            for (int64_t each = 0; each < rows;) {  // row by row, each would wait until the count before it is stored
+                const int32_t code = codes[each];
+                const int64_t before = each++;
+                while (each < rows && codes[each] == code) each++;
+                start[code + 1] += (int32_t)(each - before);
+                in_turn &= before == 0 || code > codes[before - 1];
             }
             for (int64_t group = 0; group < groups; group++) start[group + 1] += start[group];
             items = of_rows;
@@ -93,9 +72,25 @@ class Matches {
             }
             items = room.data();
         }
+
+        Slots slots_of(int64_t group) {
+            int bits = LEAST_BITS;
+            while ((INT64_C(1) << bits) < SLOTS * (start[group + 1] - start[group])) bits++;
+            if (slots.size() < (size_t)1 << bits) slots.resize((size_t)1 << bits, -1);
+            return {slots.data(), items, (UINT64_C(1) << bits) - 1, 64 - bits, start[group]};
+        }
+
+        void forget() {
+            in_turn = true;
+            if (room.capacity() > MOST_KEPT || slots.capacity() > MOST_KEPT) *this = Side();
+            slots.assign((size_t)1 << LEAST_BITS, -1);
+        }
     };
     Side lists, truth;
     int32_t count = 0;  // items that several list rows of a group share
+    // Of a list that repeats items: the first row with the item of each row, and for each such first row the number of
+    // rows with its item, then the number that these rows share, or -1.
+    std::vector<int32_t> first_of, of_item;
 
     // Whether row `one` of the truth counts instead of row `other` with the same item: it has the higher grade, or is
     // the later row.
@@ -103,111 +98,71 @@ class Matches {
         return grades[one] > grades[other] || (grades[one] == grades[other] && one > other);
     }
 
-    void compare(int64_t group, const double* grades, int32_t* given, uint8_t* fates) {
-        const int64_t first = lists.start[group], rows = lists.start[group + 1] - first;
-        const int64_t from = truth.start[group], to = truth.start[group + 1];
-        const bool are_distinct = equal_pairs(lists.items + first, rows) == 0;
-        if (!are_distinct) name_twins(first, rows);
-        for (int64_t each = from; each < to; each++) {
-            const int32_t row = truth.at(each);
-            if (grades[row] != grades[row]) continue;  // has no label
-            bool is_beaten = false, is_overruled = false;
-            for (int64_t other = from; other < to; other++) {
-                const int32_t its = truth.at(other);
-                if (truth.items[other] != truth.items[each] || its == row || grades[its] != grades[its]) continue;
-                is_beaten |= beats(grades, its, row);
-                is_overruled |= grades[its] > grades[row];
-            }
-            overruled += is_overruled;
-            if (is_beaten) continue;
-            fates[row] = UNLISTED;
-            if (are_distinct) {
-                const int64_t place = place_among(lists.items + first, rows, truth.items[each]);
-                if (place < 0) continue;
-                fates[row] = LISTED;
-                given[lists.at(first + place)] = row;
-            } else {
-                for (int64_t place = first; place < first + rows; place++) {
-                    if (lists.items[place] != truth.items[each]) continue;
-                    fates[row] = LISTED;
-                    given[lists.at(place)] = row;
-                }
-            }
+    // Put the items of a list into the slots, and return whether they are distinct.
+    static bool take_list(const Slots slots, int32_t end) {
+        bool are_distinct = true;
+        for (int32_t place = slots.first; place < end; place++) {
+            int32_t& slot = slots.of(slots.items[place]);
+            are_distinct &= slot < slots.first;
+            slot = slot < slots.first ? place : slot;
         }
+        return are_distinct;
     }
 
-    void name_twin(int64_t place, int32_t number) {
-        twins.push_back(lists.at(place));
-        numbers.push_back(number);
-    }
-
-    void name_twins(int64_t first, int64_t rows) {
-        for (int64_t row = first; row < first + rows; row++) {
-            const int64_t item = lists.items[row];
-            bool is_first = true, is_named = false;
-            for (int64_t before = first; before < row; before++) is_first &= lists.items[before] != item;
-            if (!is_first) continue;
-            for (int64_t other = row + 1; other < first + rows; other++) {
-                if (lists.items[other] != item) continue;
-                if (!is_named) name_twin(row, count);
-                is_named = true;
-                name_twin(other, count);
-            }
-            count += is_named;
-        }
-    }
-
-    Slot& slot_of(int64_t item, int32_t group, int bits) {
-        const uint64_t mask = (UINT64_C(1) << bits) - 1;
-        uint64_t at = hash_of(item) >> (64 - bits);
-        while (slots[at].group == group && slots[at].item != item) at = (at + 1) & mask;
-        if (slots[at].group != group) {
-            slots[at] = {item, group, -1, -1, -1};
-            taken.push_back((int32_t)at);
-        }
-        return slots[at];
-    }
-
-    void look_up(int64_t group, const double* grades, int32_t* given, uint8_t* fates) {
-        const int64_t first = lists.start[group], end = lists.start[group + 1];
-        const int64_t from = truth.start[group], to = truth.start[group + 1];
-        int bits = 1;
-        while ((INT64_C(1) << bits) < 2 * (end - first + to - from)) bits++;
-        if (slots.size() < (size_t)1 << bits) slots.assign((size_t)1 << bits, Slot{0, -1, -1, -1, -1});
-        taken.clear();
-        const int32_t before = count;
-        for (int64_t each = first; each < end; each++) {
-            Slot& slot = slot_of(lists.items[each], (int32_t)group, bits);
-            if (slot.listed >= 0) {
-                if (slot.number < 0) {
-                    slot.number = count++;
-                    name_twin(slot.listed, slot.number);
-                }
-                name_twin(each, slot.number);
-            }
-            slot.listed = (int32_t)each;
-        }
-        for (int64_t each = from; each < to; each++) {
-            const int32_t row = truth.at(each);
+    // Put the rows of a truth that have a label into the slots, and return whether two of them have the same item. Of
+    // these, the row stays that counts.
+    bool take_truth(const Slots slots, int32_t end, const double* grades) const {
+        bool are_repeated = false;
+        for (int32_t place = slots.first; place < end; place++) {
+            const int32_t row = truth.at(place);
             if (grades[row] != grades[row]) continue;
-            Slot& slot = slot_of(truth.items[each], (int32_t)group, bits);
-            if (slot.given < 0 || beats(grades, row, slot.given)) slot.given = row;
+            int32_t& slot = slots.of(slots.items[place]);
+            const bool is_first = slot < slots.first;
+            are_repeated |= !is_first;
+            if (is_first || beats(grades, row, truth.at(slot))) slot = place;
         }
-        for (int64_t each = from; each < to; each++) {
-            const int32_t row = truth.at(each);
+        return are_repeated;
+    }
+
+    void name_twins(const Slots slots, int32_t end, int32_t* given) {
+        const int32_t first = slots.first, rows = end - first;
+        first_of.resize(rows);
+        of_item.assign(rows, 0);
+        for (int32_t row = 0; row < rows; row++) {
+            first_of[row] = slots.of(slots.items[first + row]) - first;
+            of_item[first_of[row]]++;
+        }
+        for (int32_t row = 0; row < rows; row++) {
+            const int32_t same = first_of[row];
+            if (same == row) of_item[row] = of_item[row] > 1 ? count++ : -1;
+            if (of_item[same] < 0) continue;
+            twins.push_back(lists.at(first + row));
+            numbers.push_back(of_item[same]);
+            given[lists.at(first + row)] = given[lists.at(first + same)];
+        }
+    }
+
+    // Returns the number of distinct items with a label in the truth.
+    int64_t match(int64_t group, const double* grades, int32_t* given, uint8_t* fates) {
+        const int32_t end = lists.start[group + 1], end_of_truth = truth.start[group + 1];
+        const Slots listed = lists.slots_of(group), judged = truth.slots_of(group);
+        const bool are_distinct = take_list(listed, end), are_repeated = take_truth(judged, end_of_truth, grades);
+        int64_t items = 0;
+        for (int32_t place = judged.first; place < end_of_truth; place++) {
+            const int32_t row = truth.at(place);
             if (grades[row] != grades[row]) continue;
-            overruled += grades[slot_of(truth.items[each], (int32_t)group, bits).given] > grades[row];
+            if (are_repeated) {
+                const int32_t best = judged.of(judged.items[place]);
+                overruled += grades[truth.at(best)] > grades[row];
+                if (best != place) continue;
+            }
+            items++;
+            const int32_t its = listed.of(judged.items[place]);
+            fates[row] = its < listed.first ? UNLISTED : LISTED;
+            if (its >= listed.first) given[lists.at(its)] = row;
         }
-        for (const int32_t at : taken) {
-            const Slot& slot = slots[at];
-            if (slot.given < 0) continue;
-            fates[slot.given] = slot.listed < 0 ? UNLISTED : LISTED;
-            if (slot.listed >= 0) given[lists.at(slot.listed)] = slot.given;
-        }
-        if (count == before) return;
-        for (int64_t each = first; each < end; each++) {
-            given[lists.at(each)] = slot_of(lists.items[each], (int32_t)group, bits).given;
-        }
+        if (!are_distinct) name_twins(listed, end, given);
+        return items;
     }
 
   public:
@@ -219,42 +174,39 @@ class Matches {
 
     // Reset this to its initial state, but keep the memory of a usual bucket.
     void forget() {
-        for (Side* side : {&lists, &truth}) {
-            side->in_turn = true;
-            if (side->room.capacity() > MOST_KEPT) *side = Side();
-        }
-        if (slots.capacity() > MOST_KEPT) slots = std::vector<Slot>();
-        for (Slot& slot : slots) slot.group = -1;
+        lists.forget();
+        truth.forget();
         twins.clear();
         numbers.clear();
         count = 0;
-        overruled = joined = 0;
+        overruled = joined = pairs = places = 0;
     }
 
     int64_t overruled = 0;                // rows of the truth with a lower label than another row of the same item
     int64_t joined = 0;                   // groups with rows of both lists and truth
+    int64_t pairs = 0;                    // pairs of a list row and a distinct true item of its group
+    int64_t places = 0;                   // distinct true items, of each group as many as its list has rows
     std::vector<int32_t> twins, numbers;  // list rows that share an item in a group, and a number for each such item
 
-    // Fill in, for each row of the lists, the row of the truth that gives its label, or -1, and the fate of each row of
-    // the truth. Rows of the truth without a label have the grade NaN.
+    // Fill in, for each row of the lists, the row of the truth that gives its label, or -1, the fate of each row of the
+    // truth, and whether each group has a row of the truth with a label. Rows without a label have the grade NaN.
     void find(
         const int32_t* list_codes, const int64_t* list_items, int64_t rows, const int32_t* truth_codes,
         const int64_t* truth_items, const double* grades, int64_t true_rows, int64_t groups, int32_t* given,
-        uint8_t* fates
+        uint8_t* fates, uint8_t* are_judged
     ) {
         std::fill(given, given + rows, -1);
         std::fill(fates, fates + true_rows, BEATEN);
+        forget();
         lists.bring(list_codes, list_items, rows, groups);
         truth.bring(truth_codes, truth_items, true_rows, groups);
         for (int64_t group = 0; group < groups; group++) {
-            const bool are_few = lists.start[group + 1] - lists.start[group] <= FEW &&
-                                 truth.start[group + 1] - truth.start[group] <= FEW;
-            joined += lists.start[group + 1] > lists.start[group] && truth.start[group + 1] > truth.start[group];
-            if (are_few) {
-                compare(group, grades, given, fates);
-            } else {
-                look_up(group, grades, given, fates);
-            }
+            const int64_t listed = lists.start[group + 1] - lists.start[group];
+            const int64_t judged = match(group, grades, given, fates);
+            joined += listed > 0 && truth.start[group + 1] > truth.start[group];
+            pairs += listed * judged;
+            places += std::min(listed, judged);
+            are_judged[group] = judged > 0;
         }
     }
 };

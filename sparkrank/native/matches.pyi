@@ -5,10 +5,10 @@ def find(
     codes: NDArray[np.int32],
     items: NDArray[np.int64],
     grades: NDArray[np.float64],
-    groups: int,
     given: NDArray[np.int32],
     fates: NDArray[np.uint8],
-) -> tuple[int, int, NDArray[np.int64], NDArray[np.int64]]: ...
+    are_judged: NDArray[np.uint8],
+) -> tuple[int, int, int, int, NDArray[np.int64], NDArray[np.int64]]: ...
 def flag_members(
     codes: NDArray[np.int32],
     items: NDArray[np.int64],
@@ -17,3 +17,4 @@ def flag_members(
     groups: int,
     flags: NDArray[np.uint8],
 ) -> None: ...
+def find_lowest(items: NDArray[np.int64], most: int) -> tuple[NDArray[np.uint64], NDArray[np.int64]]: ...

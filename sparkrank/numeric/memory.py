@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import os
 import platform
 import resource
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from sparkrank.base.errors import OutOfMemoryError
 from sparkrank.numeric.free_memory import free_memory, resident_bytes
@@ -70,6 +74,14 @@ def give_back_if_large() -> None:
 
 def _glibc() -> ctypes.CDLL | None:
     return ctypes.CDLL(None) if platform.libc_ver()[0] == "glibc" else None
+
+
+def room_for(shape: tuple[int, ...], kind: np.dtype[Any]) -> NDArray[Any]:
+    """Return an array with any values in memory of Arrow, which keeps what it frees from bucket to bucket.
+
+    glibc gives large blocks back at once, so that the next one costs new pages.
+    """
+    return np.frombuffer(pa.allocate_buffer(math.prod(shape) * kind.itemsize), kind).reshape(shape)
 
 
 @functools.cache

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sparkrank.numeric.array_types import Codes, Ints
+from sparkrank.numeric.memory import room_for
 from sparkrank.numeric.segments import WHOLE, Segments, order_by_code, sum_by
 from sparkrank.ranking.hits import Hits
 
@@ -110,5 +111,10 @@ def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alik
         numbers.setdefault(value.distinct, []).append(value.numbers)
     places = {own: alike.order if own is None else own.code[alike.order] for own in numbers if own is not distinct}
     places[distinct] = alike.distinct
-    reordered = {own: iter(np.stack(arrays).take(places[own], axis=1)) for own, arrays in numbers.items()}
+    reordered = {own: iter(_taken(np.stack(arrays), places[own])) for own, arrays in numbers.items()}
     return [next(reordered[value.distinct]) for value in values]
+
+
+def _taken(table: NDArray[Any], places: Codes | Ints) -> NDArray[Any]:
+    """Return the columns of ``table`` at ``places``."""
+    return table.take(places, axis=1, out=room_for((len(table), len(places)), table.dtype), mode="clip")

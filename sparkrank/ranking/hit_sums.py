@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, partial, partialmethod
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparkrank import native
-from sparkrank.numeric.array_types import Floats, Ints
+from sparkrank.numeric.array_types import Codes, Floats, Ints
 from sparkrank.numeric.cached import cached
+from sparkrank.numeric.memory import room_for
 from sparkrank.numeric.segments import count_by, order_by_code
 from sparkrank.ranking.discounts import LOG2, TABLED_POSITIONS, Discount
 from sparkrank.ranking.distinct_lists import DistinctLists
@@ -70,13 +73,22 @@ class Sum(IntEnum):
 _OF_HITS = {Sum.COUNT: "count", Sum.PRECISION: "precisions", Sum.ANY: "any", Sum.FIRST: "first"}
 
 
+class PlacedHits(NamedTuple):
+    """The ``row`` of the judgments, ``group`` and ``position`` of each hit, by group in the order of positions."""
+
+    row: Ints
+    group: Codes
+    position: NDArray[np.int32]
+
+
 @dataclass(frozen=True)
 class CompiledSums:
     """The sums over hits that compiled loops computed for each of the ``distinct`` lists, at each of ``cutoffs``.
 
     ``sums`` has the shape (6, cut-offs, lists), and the last cut-off is beyond every list. For each list, ``mid_ranks``
     has the sum of the mid-ranks of relevant rows, and ``tied_pairs`` the number of tied pairs of a relevant and another
-    row. If ``sums`` lacks gains beyond the other cut-offs, ``whole`` computes sums that include them.
+    row. If ``sums`` lacks gains beyond the other cut-offs, ``whole`` computes sums that include them. ``placed`` has
+    the hits themselves if rows are weighed by propensity and none are tied.
     """
 
     distinct: DistinctLists
@@ -86,6 +98,7 @@ class CompiledSums:
     tied_pairs: Ints
     tied_rows: int
     whole: Callable[[], CompiledSums | None] | None = None
+    placed: PlacedHits | None = None
 
     def sum(self, quantity: Sum, k: int | None) -> Floats:
         """Return the sum of ``quantity`` for each list, up to position ``k`` (a cut-off; None: over the whole list)."""
@@ -133,11 +146,16 @@ def _compiled_sums(
             unlisted_gains = gains[others[order_by_code(judgments.codes[others], groups)]]
             np.cumsum(unlisted, out=starts[1:])
             gains = ranking.of_listed(gains)
+    firsts, places_hits = _NONE, judgments.propensities is not None and rel is None and not is_by_item
+    if places_hits:
+        firsts = np.cumsum(hits_of_groups) - hits_of_groups
+    count_placed = int(hits_of_groups.sum()) if places_hits else 0
+    positions, placed = np.empty(count_placed, np.int32), np.empty(count_placed, np.int64)
     ends = np.array([*cutoffs, BEYOND], np.int64)
     number, rows, hits = np.empty(groups, np.int32), np.empty(groups, np.int64), np.empty(groups, np.int64)
     relevant_of_list = np.empty(groups, np.int64)
     places, mid_ranks, tied_pairs = np.empty(groups, np.uint64), np.empty(groups), np.empty(groups, np.int64)
-    sums = np.empty((len(Sum), len(ends), groups))
+    sums = room_for((len(Sum), len(ends), groups), np.dtype(np.float64))
     count, tied_rows = native.hits.sum_hits(
         np.ascontiguousarray(codes, np.int32),
         ranking.length,
@@ -145,6 +163,7 @@ def _compiled_sums(
         unlisted,
         ranking.wide_scores(),
         np.ascontiguousarray(listed).view(np.uint8),
+        ranking.is_ordered_by_other,
         alike or 0.0,
         np.ascontiguousarray(gains),
         starts,
@@ -152,6 +171,9 @@ def _compiled_sums(
         discount.table(max(longest, int(relevant.max()))),
         ends,
         *(ranking.item_texts() if is_by_item else _NOT_BY_ITEM),
+        firsts,
+        positions,
+        placed,
         _memory.of(n + MOST_PADDING * groups),
         number,
         rows,
@@ -167,7 +189,13 @@ def _compiled_sums(
     if not is_by_item and tied_rows and len(gains) and (gains.max() * n > MOST_SUM or np.any(gains != np.rint(gains))):
         return None
     distinct = DistinctLists(number, rows[:count], relevant_of_list[:count], places[:count], hits[:count])
-    return CompiledSums(distinct, ends.tolist(), sums[:, :, :count], mid_ranks[:count], tied_pairs[:count], tied_rows)
+    of_lists = (sums[:, :, :count], mid_ranks[:count], tied_pairs[:count])
+    own = None
+    if places_hits and not tied_rows:
+        listed_hits = np.flatnonzero(listed)
+        row = listed_hits[order_by_code(codes[listed_hits], groups)][placed]
+        own = PlacedHits(ranking.judged_rows(row), codes[row], positions)
+    return CompiledSums(distinct, ends.tolist(), *of_lists, tied_rows, placed=own)
 
 
 @cached
@@ -216,6 +244,12 @@ def _sums_of_large(
     lists = DistinctLists(np.arange(groups, dtype=np.int32), ranking.length, relevant, unknown, relevant)
     again = None if whole else partial(_sums_of_large, ranking, rel, gain, (), discount, whole=True)
     return CompiledSums(lists, ends.tolist(), sums, mid_ranks, tied_pairs, tied_rows, again)
+
+
+def placed_hits(ranking: Ranking) -> PlacedHits | None:
+    """Return the hits of ``ranking`` as a compiled loop places them if rows are weighed by propensity, or None."""
+    sums = compiled_sums(ranking, None, None)
+    return None if sums is None else sums.placed
 
 
 class HitSums:

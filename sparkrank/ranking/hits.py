@@ -194,5 +194,20 @@ class Hits:
 
 @cached
 def hits_of(ranking: Ranking, rel: float | None) -> Hits:
-    """Return the hits of ``ranking`` at the threshold ``rel``, shared by all metrics with that threshold."""
+    """Return the hits of ``ranking`` at the threshold ``rel``, shared by all metrics with that threshold.
+
+    Examples
+    --------
+    The first list has its two relevant rows second and third, and the other list has one first:
+
+    >>> import numpy as np
+    >>> from sparkrank.metrics import Ranking, hits_of
+    >>> from sparkrank.ranking.judgments import Judgments
+    >>> judgments = Judgments(codes=np.array([0, 0, 0, 1]), labels=np.array([0, 1, 1, 1]), groups=2)
+    >>> hits = hits_of(Ranking(judgments, np.array([0.9, 0.5, 0.1, 0.7])), rel=None)
+    >>> hits.group.tolist(), hits.position.tolist(), hits.relevant.tolist()
+    ([0, 0, 1], [2, 3, 1], [2, 1])
+    >>> hits.first(k=10).tolist()
+    [0.5, 1.0]
+    """
     return Hits(ranking, rel)

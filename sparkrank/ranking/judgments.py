@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank import native
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.elementary import exp2
-from sparkrank.numeric.segments import count_both, count_by, place_in_group, run_starts, stable_order
+from sparkrank.numeric.segments import count_both, count_by, order_by_code, place_in_group, run_starts, stable_order
 from sparkrank.ranking.value_columns import ValueColumn
 
 LABEL = "label"  # the name of the reference order by label, highest first
@@ -91,9 +92,7 @@ class Judgments:
         chosen = slice(None) if rows is None else rows
         if gain.clip is not None and self.propensities is not None:
             gains = self.gain_of(replace(gain, clip=None), rows)
-            weighed, hits = np.zeros(len(gains)), np.flatnonzero(gains > 0)
-            weighed[hits] = gains[hits] / np.maximum(self.propensities[chosen][hits], gain.clip)
-            return weighed
+            return np.where(gains > 0, gains / np.maximum(self.propensities[chosen], gain.clip), 0.0)
         if gain.column is None:
             return gain.of(self.labels[chosen])
         return np.where(self.flags(None)[chosen], self.gains[gain.column][chosen], 0.0)
@@ -204,7 +203,14 @@ def is_relevant(labels: NDArray[np.generic], rel: float | None) -> Flags:
 
 
 def best_order(codes: Codes, gains: Floats, groups: int) -> Credit:
-    rows = np.argsort(-gains) if np.any(gains != gains[:1]) else np.arange(len(gains))
+    differ = bool(np.any(gains != gains[:1]))
+    if differ and native.runs("ideal lists", codes.dtype == np.int32):
+        order = order_by_code(codes, groups)
+        group, amounts = codes[order], gains[order]
+        place, sizes = place_in_group(group, groups)
+        native.hits.sort_gains(np.cumsum(sizes), amounts)
+        return Credit(group, place, amounts)
+    rows = np.argsort(-gains) if differ else np.arange(len(gains))
     rows = stable_order(codes, rows)
     group = codes[rows]
     place, _ = place_in_group(group, groups)

@@ -222,6 +222,16 @@ class Ranking:
     values of the judged rows that metrics read, with -1 or NaN for a null. ``totals`` are numbers
     that belong to columns of items: how many distinct values the catalog has there, or of how many groups, rows or
     items the popularity is. ``arrays`` are those of columns whose values are arrays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparkrank.metrics import Ranking
+    >>> from sparkrank.ranking.judgments import Judgments
+    >>> judgments = Judgments(codes=np.array([0, 0, 0, 1]), labels=np.array([0, 1, 1, 1]), groups=2)
+    >>> ranking = Ranking(judgments, np.array([0.1, 0.5, 0.9, 0.7]))
+    >>> ranking.length.tolist(), ranking.row.tolist()
+    ([3, 1], [2, 1, 0, 3])
     """
 
     def __init__(
@@ -264,7 +274,7 @@ class Ranking:
         """Return the ranking of those rows with a score that are flagged. No list may lack a row above another."""
         rows = np.flatnonzero(listed)
         columns = (self.columns, self.totals, self.arrays)
-        judged, scores = self._judged(rows), self._scores[rows]
+        judged, scores = self.judged_rows(rows), self._scores[rows]
         rest = (self.ties, self.item_order, self._positions, self.cutoffs, None)
         return Ranking(self.judgments, scores, judged, *rest, *columns)
 
@@ -272,6 +282,11 @@ class Ranking:
     def sorted_rows(self) -> ScoreOrder:
         """The rows in the order of their scores, whatever their labels are."""
         return self._sorted
+
+    @property
+    def is_ordered_by_other(self) -> bool:
+        """Whether the order of the rows is that of a ranking by another label, which has counted the tied rows."""
+        return self._sorted.judgments is not self.judgments
 
     @property
     def length(self) -> Ints:
@@ -292,7 +307,7 @@ class Ranking:
         if repeats is None or self.ties in ("item", "block"):
             return ranked
         row, block = ranked.row.copy(), np.cumsum(ranked.opens)
-        tied = self._judged(row[ranked.tied])
+        tied = self.judged_rows(row[ranked.tied])
         items = [] if self.item_order is None else [-self.item_order(tied)]  # a cut-off k may fall between two repeats
         values = [of_row[tied] for of_row in self.columns.values()]
         order = np.lexsort((*values, *items, repeats[tied], block))
@@ -309,7 +324,8 @@ class Ranking:
             return self
         return Ranking(self.judgments, self._scores, self._retrieved, sorted_rows=self._sorted)
 
-    def _judged(self, listed: Ints) -> Ints:
+    def judged_rows(self, listed: Ints) -> Ints:
+        """Return the rows of ``judgments`` of the rows with a score ``listed``."""
         return listed if self._retrieved is None else self._retrieved[listed]
 
     @property
@@ -331,11 +347,11 @@ class Ranking:
 
     @cached_property
     def row(self) -> Ints:
-        return self._with_ties_ordered(self._judged(self._ranked.row))
+        return self._with_ties_ordered(self.judged_rows(self._ranked.row))
 
     def row_by(self, columns: Sequence[ValueColumn]) -> Ints:
         """Return :attr:`row` with tied rows that no rule orders in the order of their values in ``columns``."""
-        return self._with_ties_ordered(self._judged(self._ranked.row), [self.columns[column] for column in columns])
+        return self._with_ties_ordered(self.judged_rows(self._ranked.row), [self.columns[column] for column in columns])
 
     def _with_ties_ordered(self, row: Ints, values: Sequence[NDArray[Any]] = ()) -> Ints:
         """Return ``row`` with tie blocks ordered as ``ties`` says, or in a fixed order if the order affects sums.

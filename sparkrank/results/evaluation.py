@@ -78,6 +78,9 @@ class Evaluation:
         The hash of the request, as stored in the tables.
     writer : callable, optional
         The function that :meth:`write` calls.
+    source : str, optional
+        The rows that were evaluated, with the version and the ID of each lake table: the column ``input`` of the table
+        ``runs``.
 
     Examples
     --------
@@ -92,8 +95,8 @@ class Evaluation:
     rr      0.7500 [0.0000, 1.0000]       2          0
     >>> ev["mrr"], ev.groups["rr"].to_pylist()
     (0.75, [0.5, 1.0])
-    >>> "mrr" in ev, list(ev)
-    (True, ['rr'])
+    >>> "mrr" in ev, list(ev), ev.source
+    (True, ['rr'], 'in memory')
     >>> ev.metrics.select(["metric", "value", "n_groups"]).to_pylist()
     [{'metric': 'rr', 'value': 0.75, 'n_groups': 2}]
     """
@@ -107,6 +110,7 @@ class Evaluation:
     preset: Preset | None = None
     origin: Origin = NO_ORIGIN
     writer: Callable[[Evaluation, str, str | None], dict[str, str]] | None = None
+    source: str | None = None
 
     def __post_init__(self) -> None:
         show_tables()
@@ -142,7 +146,17 @@ class Evaluation:
         return self.solved.groups
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the table of metrics as a pandas DataFrame, in which integer columns are nullable (``Int64``)."""
+        """Return the table of metrics as a pandas DataFrame, in which integer columns are nullable (``Int64``).
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import sparkrank as sr
+        >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, 0.7], "click": [0, 1, 1]})
+        >>> ev = sr.evaluate(log, ["rr"], group="user", score="score", label="click")
+        >>> ev.to_pandas()[["metric", "value", "n_groups"]].to_dict("records")
+        [{'metric': 'rr', 'value': 0.75, 'n_groups': 2}]
+        """
         small: pd.DataFrame = with_whole_numbers(self.table).to_pandas()
         return small
 
@@ -461,12 +475,31 @@ class Evaluation:
         """The table of score bins behind the pooled metrics, as a Spark DataFrame if there are too many exact bins.
 
         The column ``score_sum`` is null unless a metric reads score sums or ``score_sums`` is set.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import sparkrank as sr
+        >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, 0.7], "click": [0, 1, 1]})
+        >>> ev = sr.evaluate(log, ["auc(exact)"], score="score", label="click")
+        >>> ev.blocks.select(["score", "pos", "neg"]).to_pydict()
+        {'score': [0.5, 0.7, 0.9], 'pos': [1, 1, 0], 'neg': [0, 0, 1]}
         """
         return all_blocks(self.solved, self.plan)
 
     @property
     def curves(self) -> pa.Table:
-        """The table of points on the ROC and PR curves, which has no rows if ``curve_points`` is 0."""
+        """The table of points on the ROC and PR curves, which has no rows if ``curve_points`` is 0.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import sparkrank as sr
+        >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, 0.7], "click": [0, 1, 1]})
+        >>> ev = sr.evaluate(log, ["auc(exact)"], score="score", label="click", curve_points=10)
+        >>> ev.curves.select(["curve", "x", "y"]).to_pydict()  # from the highest score down: a miss, a hit, a hit
+        {'curve': ['roc', 'roc', 'roc', 'roc'], 'x': [0.0, 1.0, 1.0, 1.0], 'y': [0.0, 0.0, 0.5, 1.0]}
+        """
         return curves_table(self.solved, self.plan)
 
     @property
@@ -510,7 +543,17 @@ class Evaluation:
 
     @property
     def quality(self) -> pa.Table:
-        """The table of counts: rows read, rows rejected by reason, groups with a single class, and ties."""
+        """The table of counts: rows read, rows rejected by reason, groups with a single class, and ties.
+
+        Examples
+        --------
+        >>> import pyarrow as pa
+        >>> import sparkrank as sr
+        >>> log = pa.table({"user": ["a", "a", "b"], "score": [0.9, 0.5, float("nan")], "click": [0, 1, 1]})
+        >>> ev = sr.evaluate(log, ["rr"], group="user", score="score", label="click", max_bad_fraction=0.5)
+        >>> [(row["check"], row["count"]) for row in ev.quality.to_pylist() if "nan_score" in row["code"]]
+        [('rejected: NaN score', 1.0)]
+        """
         return quality_table(self.partials, self.plan, self.limits, self.solved.exact_terms)
 
     def release(self) -> None:

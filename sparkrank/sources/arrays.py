@@ -132,7 +132,7 @@ def _joined(rows: pa.Table, lists: Sequence[_Part], true: Sequence[_Part], plan:
     row = np.concatenate([np.repeat(group, part.counts) for part in parts])
     columns = {name: _of_rows(one_array(rows[name]), row) for name in rows.column_names if name != LIST}
     # the numbers are distinct, so that a bucket need not look them up to number its groups
-    columns[LIST] = pa.DictionaryArray.from_arrays(pa.array(row), one_array(rows[LIST]))
+    columns[LIST] = pa.DictionaryArray.from_arrays(pa.array(row), one_array(rows[LIST]), safe=False)
     labels = (LABEL, *map(label_column, plan.further_labels.values()))
     for name in (*labels, *map(score_column, range(len(plan.models)))):
         columns[name] = _filled(name, parts)
@@ -147,7 +147,7 @@ def _joined(rows: pa.Table, lists: Sequence[_Part], true: Sequence[_Part], plan:
 def _of_rows(values: pa.Array, row: NDArray[np.int32]) -> pa.Array:
     """Return the value of each ``row``. ``values`` has one value per group."""
     if (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) and not values.null_count:
-        return pa.array(values.to_numpy()[row])
+        return pa.array(values.to_numpy().take(row))  # twice as fast as an index
     return values.take(pa.array(row))
 
 

@@ -16,6 +16,7 @@ from sparkrank.bucket.impressions import (
     LIST,
     MODEL,
     PAST,
+    PROPENSITY,
     TRUTH,
     group_weight_column,
     key_column,
@@ -92,6 +93,9 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
         if role.needed(plan):
             named = roles.of_rows.get(role.key)
             columns[role.key] = _missing(role, roles, rows.num_rows) if named is None else _read(rows, role, named)
+    if plan.has_sparse_propensities:
+        is_relevant = pc.greater(columns[LABEL], 0).fill_null(False)
+        columns[PROPENSITY] = pc.if_else(is_relevant, columns[PROPENSITY], None)
     if plan.long:
         columns[MODEL] = _model_numbers(columns[MODEL], roles, plan)
     if plan.joins:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sparkrank.sources.side_rows import SideRows
 
 PACKAGE = "deltalake"
+_COMMIT = re.compile(r"(\d{20})\.json")
 _UNKNOWN = re.compile(r"(?:Unsupported|Max catalog version error): (.+)")  # a feature unknown to deltalake
 _TREE = re.compile(r"\x1b\[[\d;]*m|↳")  # how deltalake draws the causes of an error
 SETTINGS = {  # the settings in a path of S3 (after the question mark), by their names in deltalake
@@ -71,7 +72,7 @@ def delta_table(side: SideRows) -> DeltaTable:
         if side.version is not None:
             return _of_version(path, side.version, place)
         newest = table_at(path)
-        return newest if side.as_of is None else _as_of(newest, side.as_of, place)
+        return newest if side.as_of is None else _as_of(newest, path, side.as_of, place)
     except TableNotFoundError:
         raise NoInputError(f"there is no delta {side.what} at {without_password(path)}") from None
     except deltalake.exceptions.DeltaProtocolError as error:
@@ -94,21 +95,40 @@ def table_at(path: str, version: int | None = None) -> DeltaTable:
     return DeltaTable(address, version=version, storage_options=options)
 
 
+class LogCommit(NamedTuple):
+    """A commit in the log of a table, with its time in milliseconds since 1970."""
+
+    version: int
+    time: int
+    actions: list[dict[str, Any]]
+
+
+def commits(table: DeltaTable, folder: tuple[fs.FileSystem, str]) -> Iterator[LogCommit]:
+    """Yield the commits up to the version of ``table``, from the newest. Ends where the log was cleaned up.
+
+    The history of deltalake numbers commits by counting, and leaves out those without ``commitInfo``, which writers may
+    omit. The time of such a commit is that of its file, as Delta's protocol says.
+    """
+    (store, inside), newest = folder, table.version()
+    files = store.get_file_info(fs.FileSelector(f"{inside}/_delta_log"))
+    numbered = {int(match[1]): file for file in files if (match := _COMMIT.fullmatch(file.base_name)) is not None}
+    for version in sorted((number for number in numbered if number <= newest), reverse=True):
+        with store.open_input_stream(numbered[version].path) as log:
+            actions = [json.loads(line) for line in log.read().splitlines() if line.strip()]
+        about: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+        time = about.get("inCommitTimestamp", about.get("timestamp"))
+        yield LogCommit(version, numbered[version].mtime_ns // 1_000_000 if time is None else time, actions)
+
+
 def additions(table: DeltaTable, folder: tuple[fs.FileSystem, str]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """Yield the commits of ``table`` that added rows, from the newest: the time in milliseconds, and the files.
 
-    Ends where the log was cleaned up. A commit that only rearranges rows says so in its files.
+    A commit that only rearranges rows says so in its files.
     """
-    (store, inside), newest = folder, table.version()
-    commits = {commit["version"]: commit["timestamp"] for commit in table.history() if commit["version"] <= newest}
-    for version in sorted(commits, reverse=True):
-        try:
-            with store.open_input_stream(f"{inside}/_delta_log/{version:020}.json") as log:
-                actions = [json.loads(line) for line in log.read().splitlines() if line.strip()]
-        except FileNotFoundError:
-            return
-        if added := [action["add"] for action in actions if "add" in action and action["add"].get("dataChange", True)]:
-            yield commits[version], added
+    for commit in commits(table, folder):
+        added = [action["add"] for action in commit.actions if "add" in action]
+        if added := [file for file in added if file.get("dataChange", True)]:
+            yield commit.time, added
 
 
 def reason_of_delta(error: Exception) -> str:
@@ -158,19 +178,25 @@ def _of_version(path: str, version: int, place: str) -> DeltaTable:
         return table_at(path, version)
     except (DeltaError, FileNotFoundError):
         newest = table_at(path)
-    if version > newest.version():
-        raise InputError(f"{place} has no version {version}: its newest is {newest.version()}")
-    oldest = min(commit["version"] for commit in newest.history())
-    raise InputError(f"version {version} of {place} is gone: versions {oldest} to {newest.version()} are there")
+    raise _absent(f"{place} has no version {version}", newest, path)
 
 
-def _as_of(table: DeltaTable, time: datetime, place: str) -> DeltaTable:
+def _as_of(table: DeltaTable, path: str, time: datetime, place: str) -> DeltaTable:
     """Return ``table`` as its newest commit up to ``time`` left it."""
-    commits = sorted((commit["timestamp"], commit["version"]) for commit in table.history())
     asked = time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
-    then = [version for stamp, version in commits if stamp <= asked.timestamp() * 1000]
-    if not then:
-        oldest = datetime.fromtimestamp(commits[0][0] / 1000, timezone.utc)
-        raise InputError(f"{place} has no version as of {asked.isoformat()}: its oldest is of {oldest.isoformat()}")
-    table.load_as_version(max(then))
+    milliseconds = asked.timestamp() * 1000
+    then = (commit.version for commit in commits(table, file_system(path)) if commit.time <= milliseconds)
+    version = next(then, None)
+    if version is None:
+        raise _absent(f"{place} has no version as of {asked.isoformat()}", table, path)
+    table.load_as_version(version)
     return table
+
+
+def _absent(sentence: str, table: DeltaTable, path: str) -> InputError:
+    stored = [(commit.version, commit.time) for commit in commits(table, file_system(path))]
+    oldest, newest = (
+        f"{version} of {datetime.fromtimestamp(stamp / 1000, timezone.utc).isoformat()}"
+        for version, stamp in (stored[-1], stored[0])
+    )
+    return InputError(f"{sentence}: its oldest is {oldest}, and its newest {newest}")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
 from pyarrow import fs
@@ -25,6 +25,7 @@ from sparkrank.base.errors import (
     itemize,
     shorten,
 )
+from sparkrank.base.time_limits import TIMEOUT, within
 from sparkrank.sources.files import file_system, settings_of, without_password
 from sparkrank.sources.types import stored_schema
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from sparkrank.sources.side_rows import SideRows
 
+_T = TypeVar("_T")
 PACKAGE = "pyiceberg"
 METADATA_FILE = ".metadata.json"
 _INVALID = re.compile(r"^ +(?P<reason>.+?) \[type=(?P<kind>\w+)", re.MULTILINE)  # the first fault of a document
@@ -118,6 +120,14 @@ def metadata_errors(side: SideRows, file: Callable[[], str] = str) -> Iterator[N
         raise StoreError(f"{place_of(side)} cannot be read as iceberg: {named}{reason}") from error
 
 
+def ask_catalog(name: str, call: Callable[[], _T]) -> _T:
+    """Return the answer of a catalog to ``call``; raise :class:`StoreError` if it stays silent.
+
+    pyiceberg itself waits without a limit for a server that accepts a connection and does not answer.
+    """
+    return within(f"the catalog {shorten(name)}", TIMEOUT, call)
+
+
 def _of_catalog(side: SideRows) -> Table:
     """Load a table by its name, ``namespace.table`` or ``catalog.namespace.table``."""
     from pyiceberg.catalog import load_catalog
@@ -136,7 +146,7 @@ def _of_catalog(side: SideRows) -> Table:
             f"{side.what}.table is {shorten(str(side.table))}, but the configuration of pyiceberg has no catalog "
             f"{shorten(catalog)}: it has {itemize(known) or 'none'}"
         )
-    return load_catalog(catalog).load_table(tuple(names))
+    return ask_catalog(f"{catalog} of {place_of(side)}", lambda: load_catalog(catalog).load_table(tuple(names)))
 
 
 def _newest(side: SideRows, store: fs.FileSystem, folder: str) -> str:

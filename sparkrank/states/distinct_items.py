@@ -11,6 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
+from sparkrank import native
 from sparkrank.numeric.array_types import Ints
 
 LOWEST = 256  # hashes: the estimate is within 6 % of the number in two of three cases, and exact for fewer items
@@ -18,16 +19,31 @@ SCATTERED = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, which moves ne
 _AT_ONCE = 1 << 15  # items hashed at once: their hashes stay in the cache
 
 
-def lowest_hashes(numbers: Ints) -> tuple[int, ...]:
-    """Return the lowest distinct hashes of the item ``numbers`` in ascending order, at most :data:`LOWEST` of them."""
+def lowest_hashes(numbers: Ints) -> tuple[tuple[int, ...], Ints]:
+    """Return the lowest distinct hashes of the item ``numbers``, at most :data:`LOWEST` of them, and their rows.
+
+    Both are in ascending order.
+    """
+    find = native.matches.find_lowest if native.runs("lowest hashes") else lowest_by_numpy
+    lowest, rows = find(np.ascontiguousarray(numbers), LOWEST)
+    return tuple(lowest.tolist()), rows
+
+
+def lowest_by_numpy(numbers: Ints, most: int) -> tuple[NDArray[np.uint64], Ints]:
+    """Do with numpy what :func:`sparkrank.native.matches.find_lowest` does."""
+    starts = range(0, len(numbers), _AT_ONCE)
     lowest = np.empty(0, np.uint64)
-    for start in range(0, len(numbers), _AT_ONCE):
+    for start in starts:
         hashes = numbers[start : start + _AT_ONCE].view(np.uint64) * SCATTERED
-        if len(lowest) == LOWEST:
+        if len(lowest) == most:
             hashes = hashes[hashes < lowest[-1]]
         if len(hashes):
-            lowest = _distinct(np.concatenate([lowest, hashes]))[:LOWEST]
-    return tuple(lowest.tolist())
+            lowest = _distinct(np.concatenate([lowest, hashes]))[:most]
+    if len(lowest) < most:
+        return lowest, np.arange(len(numbers))
+    parts = (numbers[start : start + _AT_ONCE].view(np.uint64) * SCATTERED <= lowest[-1] for start in starts)
+    rows = [start + np.flatnonzero(part) for start, part in zip(starts, parts, strict=True)]
+    return lowest, np.concatenate(rows)
 
 
 def _distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:

@@ -13,6 +13,7 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.base import checks
+from sparkrank.states.distinct_items import SCATTERED
 from sparkrank.states.unmatched import LISTS, TRUTH, UnmatchedRow, merged_unmatched
 from sparkrank.tables.rows.warnings import as_shown, quoted
 from tests.support.commands import exit_code, local_conf
@@ -208,6 +209,18 @@ def test_any_layout_shows_the_same_row_and_a_row_without_its_half() -> None:
             assert key in set(own) - set(other)
         assert keyless.partials.unmatched == {side: row._replace(group=()) for side, row in rows.items()}
     assert len(seen) == 1
+
+
+@pytest.mark.parametrize("missing", [0, 300, 999])
+def test_the_item_of_the_lowest_hash_is_shown_wherever_it_stands(missing: int) -> None:
+    """Of 1,000 items by their hashes all but one are wanted: that is one of the lowest 256, or another one."""
+    items = np.arange(1000)
+    by_hash = items[np.argsort(items.view(np.uint64) * SCATTERED)].tolist()
+    unwanted = by_hash[missing]
+    lists, truth = sides([(8, each) for each in by_hash], [(8, each) for each in by_hash if each != unwanted])
+    rows = sr.evaluate(lists, ["r"], truth=truth, group_table=True, **COLUMNS).partials.unmatched
+    place = (unwanted * int(SCATTERED)) % 2**64
+    assert rows == {LISTS: UnmatchedRow(place, str(unwanted).encode(), (b"8",))}
 
 
 def test_rows_of_sides_merge_in_any_order() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sparkrank import native
 from sparkrank.bucket.grouping import groups_of
 from sparkrank.engines.shuffle.packing import (
     buckets_of_piece,
+    by_side,
     join_pieces,
     narrow_piece,
     narrowed,
@@ -46,6 +50,47 @@ def test_whole_labels_stay_narrow(wide: pa.DataType) -> None:
     rows = join_pieces(pieces, schema)
     assert rows.schema.types == [pa.int64(), pa.int8()]
     assert rows.to_pydict() == {"key_0": [1, 2, 1, 2], "label": [0, 3, 0, 3]}
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_clicks_are_bits_in_pieces_and_numbers_in_buckets(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels of 0 and 1 alone; what else is in the type of a byte stays one, as a label of -1 does."""
+    monkeypatch.setattr(native, "COMPILED", native.COMPILED and compiled)
+    kinds = {
+        "label": [0, 1, 1],
+        "label_1": [1, 0, None],
+        "label_2": [-1, 0, 1],
+        "label_3": [0, 2, 1],
+        "score_0": [0, 1, 1],
+    }
+    table = pa.table({"key_0": [5, 6, 7] * 9, **{name: pa.array(own * 9, pa.int32()) for name, own in kinds.items()}})
+    pieces = [piece for _, piece in pieces_by_bucket(table, 2)]
+    for piece in pieces:
+        assert piece.schema.types == [pa.int8(), pa.bool_(), pa.bool_(), pa.int8(), pa.int8(), pa.int8()]
+    rows = carried(pieces, table.schema)
+    assert rows.schema.types == [pa.int64(), *[pa.int8()] * 4, pa.int32()]
+    assert rows.sort_by("key_0").to_pydict() == table.sort_by("key_0").to_pydict()
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("cut", [partial(pieces_by_bucket, buckets=3), partial(pieces_by_task, buckets=30, tasks=2)])
+def test_rows_without_a_propensity_take_no_memory_for_one(
+    cut: Callable[[pa.Table], Iterator[tuple[int, pa.RecordBatch]]], compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every fifth row has one, which stays with it. They are in pieces of their own, also after a spill."""
+    monkeypatch.setattr(native, "COMPILED", native.COMPILED and compiled)
+    row = np.arange(1000)
+    propensity = pa.array(row / 1000, mask=row % 5 != 0)
+    table = pa.table({"key_0": row % 77, "propensity": propensity, "score_0": row / 2})
+    pieces = [piece for first, part in cut(table) for _, piece in buckets_of_piece(first, part)]
+    spilled = [narrow_piece(join_pieces(side, table.schema)) for side in by_side(pieces)]
+    for own in (pieces, spilled):
+        without = [piece for piece in own if piece["propensity"].type == pa.null()]
+        assert sum(map(len, without)) == 800
+        assert all(piece["propensity"].null_count == 0 for piece in own if piece["propensity"].type != pa.null())
+        rows = carried(own, table.schema)
+        assert rows.schema == table.schema
+        assert rows.sort_by("score_0").to_pydict() == table.to_pydict()
 
 
 def test_texts_of_pieces_may_need_a_wider_code_together_than_each() -> None:

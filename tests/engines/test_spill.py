@@ -165,11 +165,11 @@ def test_a_killed_process_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Mon
     assert looks == [(True, [])]
 
 
-@pytest.mark.parametrize(("row_memory", "on_disk"), [(0, True), ("16999B", True), ("17kB", False), (None, False)])
+@pytest.mark.parametrize(("row_memory", "on_disk"), [(0, True), ("16124B", True), ("16125B", False), (None, False)])
 def test_a_job_holds_as_many_bytes_of_rows_as_it_is_told(
     tmp_path: Path, looks: list, caplog: pytest.LogCaptureFixture, row_memory: object, on_disk: bool
 ) -> None:
-    """A thousand rows of 17 bytes: a key and a score of 8, a label of 1."""
+    """A thousand rows of a key and a score of 8 bytes and a label of one bit: 16,125 bytes."""
     rng = np.random.default_rng(8)
     users, labels = rng.integers(0, 2**62, 1000), pa.array(rng.integers(0, 2, 1000), pa.int8())
     pq.write_table(pa.table({"user": users, "score": rng.random(1000), "label": labels}), tmp_path / "log.parquet")

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sparkrank.ranking.hit_sums import CompiledSums, Sum, compiled_sums
-from sparkrank.ranking.judgments import Gain
+from sparkrank.ranking.hit_sums import CompiledSums, Sum, compiled_sums, placed_hits
+from sparkrank.ranking.judgments import Gain, Judgments, best_order
 from sparkrank.ranking.ranking import Ranking
 from tests.extent import examples
-from tests.native.with_and_without import BACK, ranking
+from tests.native.with_and_without import BACK, array_bits, both, ranking
 from tests.support.strategies import PATIENT
 
 log2 = math.log2
@@ -162,3 +162,65 @@ def test_ranks_and_ties_are_those_of_all_pairs(seed: int, sizes: list[tuple[int,
         assert found.tied_pairs[group] == pairs[hits].sum()
         assert found.sums[Sum.COUNT, -1, group] == pytest.approx(sizes[group][0], rel=1e-13)
     assert found.tied_rows == np.count_nonzero(equal.sum(axis=1) > 1)
+
+
+def test_hits_are_placed_by_position_in_every_group() -> None:
+    """Groups of none, one, a few and more than 128 relevant rows, none tied: positions are those of a sort.
+
+    Rows whose hits are weighed have propensities, which say nothing of positions.
+    """
+    rng = np.random.default_rng(61)
+    sizes = [(0, 3), (1, 0), (2, 40), (0, 0), (70, 5), (128, 9), (129, 30), (400, 1000)]  # relevant and other rows
+    codes = np.concatenate([np.full(sum(size), group, np.int32) for group, size in enumerate(sizes)])
+    labels = np.concatenate([np.repeat([1, 0], size) for size in sizes])
+    order, scores = rng.permutation(len(codes)), rng.permutation(len(codes)) / 7
+    codes, labels = codes[order], labels[order]
+    judgments = Judgments(codes, labels, len(sizes), propensities=np.ones(len(codes)))
+    placed = placed_hits(Ranking(judgments, scores))
+    assert placed is not None
+    by_group: dict[int, list[tuple[int, int]]] = {}
+    for row, group, position in zip(*(values.tolist() for values in placed), strict=True):
+        by_group.setdefault(group, []).append((position, row))
+    for group in range(len(sizes)):
+        ranked = sorted(np.flatnonzero(codes == group), key=lambda row: -scores[row])
+        expected = [(place, row) for place, row in enumerate(ranked, 1) if labels[row]]
+        assert by_group.get(group, []) == expected
+
+
+def test_hits_are_not_placed_where_rows_are_tied_or_not_weighed() -> None:
+    codes, labels, scores = np.zeros(3, np.int32), np.array([1, 0, 0]), np.array([3.0, 2.0, 1.0])
+    weighed = Judgments(codes, labels, 1, propensities=np.ones(3))
+    assert placed_hits(Ranking(weighed, scores)) is not None
+    assert placed_hits(Ranking(weighed, np.array([3.0, 2.0, 2.0]))) is None
+    assert placed_hits(Ranking(replace(weighed, propensities=None), scores)) is None
+
+
+@pytest.mark.parametrize("graded", [False, True])
+def test_a_further_label_has_the_sums_that_it_has_alone(graded: bool) -> None:
+    """Groups without a hit are not brought into order for it; the longest of them is longer than all others."""
+    rng = np.random.default_rng(62)
+    codes = np.concatenate([rng.integers(0, 200, 3000), np.full(150, 200)]).astype(np.int32)
+    labels = np.where(codes % 3 == 0, rng.integers(0, 4 if graded else 2, len(codes)), 0)
+    scores = rng.integers(0, 60, len(codes)) / 8
+    clicks = Ranking(Judgments(codes, rng.integers(0, 2, len(codes)), 201), scores, cutoffs=(2, 5))
+    judgments = Judgments(codes, labels, 201, sizes=clicks.judgments.rows_of_group())
+    further = summed(Ranking(judgments, scores, cutoffs=(2, 5), sorted_rows=clicks.sorted_rows))
+    alone = summed(Ranking(Judgments(codes, labels, 201), scores, cutoffs=(2, 5)))
+    for own, other in zip(
+        (further.sums, further.mid_ranks, further.tied_pairs),
+        (alone.sums, alone.mid_ranks, alone.tied_pairs),
+        strict=True,
+    ):
+        assert own.tobytes() == other.tobytes()
+    assert 0 < further.tied_rows < alone.tied_rows
+
+
+def test_gains_of_each_group_are_sorted_as_numpy_sorts_them() -> None:
+    """Of groups with no gain, a few, and more than 24."""
+    rng = np.random.default_rng(63)
+    sizes = [0, 1, 5, 0, 24, 25, 300]
+    codes = rng.permutation(np.repeat(np.arange(len(sizes), dtype=np.int32), sizes))
+    gains = rng.integers(0, 50, len(codes)) / 3
+    compiled, plain = both(lambda: best_order(codes, gains, len(sizes)))
+    for name in ("group", "position", "amount"):
+        assert array_bits(getattr(compiled, name)) == array_bits(getattr(plain, name))

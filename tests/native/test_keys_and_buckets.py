@@ -15,7 +15,7 @@ from sparkrank.bucket.grouping import groups_of
 from sparkrank.bucket.impressions import LABEL, key_column
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.partition import partition_rows
-from sparkrank.numeric.segments import count_both
+from sparkrank.numeric.segments import count_both, count_by
 from sparkrank.ranking.ranking import rank_rows
 from tests.native.with_and_without import BACK, HASH, calls
 from tests.support.numbers import bits, mixed
@@ -133,6 +133,16 @@ def test_rows_and_those_with_flags_are_counted_by_group_in_one_walk() -> None:
     assert called == {"keys.count_rows_and_flagged": 1}
     assert (rows.tolist(), flagged.tolist()) == ([1, 0, 3, 1, 0], [1, 0, 2, 0, 0])
     assert [each.tolist() for each in count_both(groups[:0], 2, flags[:0])] == [[0, 0], [0, 0]]
+
+
+@pytest.mark.parametrize("run", [1, 2, 20])
+def test_rows_that_stand_together_by_group_are_counted_as_others_are(run: int) -> None:
+    """Each of 50 groups comes twice, in runs, and every other row has a flag."""
+    groups = np.tile(np.repeat(np.arange(50, dtype=np.int32), run), 2)
+    flags = np.arange(len(groups)) % 2 == 0
+    of_groups = [2, 0] * 25 if run == 1 else [run] * 50
+    for rows, flagged in (count_both(groups, 51, flags), (count_by(groups, 51), count_by(groups, 51, flags))):
+        assert (rows.tolist(), flagged.tolist()) == ([2 * run] * 50 + [0], [*of_groups, 0])
 
 
 # buckets: rows to their buckets.

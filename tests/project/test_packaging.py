@@ -116,6 +116,8 @@ def test_the_conda_recipe_and_the_citation_are_of_this_version_and_these_require
     recipe = yaml.safe_load((PROJECT / "conda" / "recipe.yaml").read_text(encoding="utf-8"))
     citation = yaml.safe_load((PROJECT / "CITATION.cff").read_text(encoding="utf-8"))
     assert recipe["context"]["version"] == citation["version"] == sr.__version__
+    changes = (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert f"\n## [{sr.__version__}] - {citation['date-released']}\n" in changes
     needed = {Requirement(text) for text in metadata.requires("sparkrank") or () if ";" not in text}
     run = {Requirement(text) for text in recipe["requirements"]["run"]}
     named = {(canonicalize_name(each.name), each.specifier) for each in needed}
@@ -127,6 +129,15 @@ def test_the_conda_recipe_and_the_citation_are_of_this_version_and_these_require
     limited = [Requirement(text) for text in recipe["requirements"]["run_constraints"]]
     beside = {(canonicalize_name(each.name), each.specifier) for each in limited}
     assert beside == {(canonicalize_name(each.name), each.specifier) for each in asked if each.name != "pandas"}
+
+
+def test_each_python_that_is_named_has_wheels_and_the_oldest_and_newest_are_tested() -> None:
+    """`make test-installs` takes the named ones, where they are at hand, and the hosted checks the two ends."""
+    named = re.findall(r'"Programming Language :: Python :: (3\.\d+)"', PYPROJECT)
+    (built,) = re.findall(r'^build = "(.*-\*)"$', PYPROJECT, re.MULTILINE)
+    assert [f"cp{version.replace('.', '')}-*" for version in named] == built.split()
+    flow = yaml.safe_load((PROJECT / ".github/workflows/tests.yml").read_text(encoding="utf-8"))
+    assert flow["jobs"]["tests"]["strategy"]["matrix"]["python"] == [named[0], named[-1]]
 
 
 def test_the_hosted_checks_run_targets_that_there_are() -> None:

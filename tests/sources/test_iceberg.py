@@ -27,6 +27,8 @@ from sparkrank.sources.library_rows import LibraryRows
 from sparkrank.sources.parquet import ParquetInput
 from tests.support.commands import local_spec
 from tests.support.deletion_vectors import write_puffin
+from tests.support.numbers import bits
+from tests.support.silent_catalog import LIMIT, silent_catalog
 
 pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: make test-places installs it")
 
@@ -129,6 +131,41 @@ def test_rows_that_a_later_version_removed_do_not_count(tmp_path: Path, table: A
     assert isinstance(opened(tmp_path, **place), ParquetInput)
 
 
+def test_a_run_again_by_its_version_has_the_same_bits(tmp_path: Path, catalog: Any) -> None:
+    """Of several users and with intervals, after rows of some were added and a file was replaced."""
+    users = [rows_of(FIRST, [0] * (place % 4) + [1, 0], f"u{place}") for place in range(20)]
+    table = made(catalog, pa.concat_tables(users))
+
+    def metrics(**source: Any) -> pa.Table:
+        asked = spec(tmp_path, **source).model_copy(update={"metrics": ["ndcg@3", "auc", "p90(ap)", "copc"]})
+        evaluate_day(asked, FIRST, None, Stages())
+        return pq.read_table(f"{tmp_path}/out/metrics/day={FIRST}", partitioning=None)
+
+    before, (version,) = metrics(), versions(table)
+    table.append(rows_of(FIRST, [0, 1, 1], "u3"))
+    table.delete("user == 'u5'")
+    changed, again = metrics(), metrics(version=version)
+    assert bits(again) == bits(before)
+    assert bits(changed) != bits(before)
+
+
+def test_a_folder_of_sparks_hadoop_catalog_is_read_by_its_highest_number(tmp_path: Path, catalog: Any) -> None:
+    """Numbers without zeros before them, each a version, and a hint, which may be behind (a writer was killed)."""
+    table = made(catalog, rows_of(FIRST, [0, 0, 1]))
+    folder = Path(table.location().removeprefix("file://")) / "metadata"
+    before = max(folder.glob("*.metadata.json"))
+    table.overwrite(rows_of(FIRST, [0, 1]))
+    after = max(folder.glob("*.metadata.json"))
+    after.rename(folder / "v10.metadata.json")
+    before.rename(folder / "v9.metadata.json")
+    for other in folder.glob("0*.metadata.json"):
+        other.unlink()
+    (folder / "version-hint.text").write_text("9")
+    assert evaluated(tmp_path)["rr"] == 0.5
+    assert evaluated(tmp_path, version=versions(table)[0])["rr"] == pytest.approx(1 / 3)
+    assert evaluated(tmp_path, path=f"{folder}/v9.metadata.json")["rr"] == pytest.approx(1 / 3)
+
+
 def test_a_metadata_file_is_the_table_as_it_was(tmp_path: Path, table: Any, catalog: Any) -> None:
     before = table.metadata_location.removeprefix("file://")
     catalog.load_table(NAME).overwrite(rows_of(FIRST, [0, 0, 0, 1]))
@@ -139,7 +176,10 @@ def test_as_of_is_the_newest_version_up_to_a_time(tmp_path: Path, table: Any) ->
     first, *_, newest = (dt.datetime.fromtimestamp(one.timestamp_ms / 1000, dt.timezone.utc) for one in table.history())
     assert evaluated(tmp_path, as_of=first)["rr"] == 0.5
     assert evaluated(tmp_path, as_of=newest)["rr"] == 1.0
-    with pytest.raises(InputError, match=r"has no version as of 2001-01-01T00:00:00\+00:00: its oldest is \d+ of 2"):
+    with pytest.raises(
+        InputError,
+        match=r"has no version as of 2001-01-01T00:00:00\+00:00: its oldest is \d+ of 2.*, and its newest \d+ of 2",
+    ):
         evaluated(tmp_path, as_of="2001-01-01T00:00:00Z")
 
 
@@ -321,18 +361,23 @@ def committed(table: Any, files: list[Any], *, deletes: bool = False, version: i
     (folder / f"{number:05}-{uuid.uuid4()}.metadata.json").write_text(json.dumps(document))
 
 
-def test_rows_deleted_by_position_do_not_count(tmp_path: Path, catalog: Any) -> None:
+def without_rows(table: Any, places: list[int], path: str, user: str = "a") -> None:
+    """Commit a file at ``path`` that deletes ``places`` of the file of the first day that may have the ``user``."""
     from pyiceberg.manifest import DataFileContent
 
-    table = made(catalog, rows_of(FIRST, [0, 0, 1, 0]), rows_of(SECOND, [1]))
-    (task,) = table.scan(row_filter=f"dt == '{FIRST}'").plan_files()
-    path = f"{tmp_path}/deletes.parquet"
+    (task,) = table.scan(row_filter=f"dt == '{FIRST}' AND user == '{user}'").plan_files()
     ids = [{b"PARQUET:field_id": number} for number in (b"2147483546", b"2147483545")]
     fields = zip(("file_path", "pos"), (pa.string(), pa.int64()), ids, strict=True)
     schema = pa.schema([pa.field(name, kind, False, own) for name, kind, own in fields])
-    pq.write_table(pa.table({"file_path": [task.file.file_path] * 2, "pos": [0, 3]}, schema), path)
+    pq.write_table(pa.table({"file_path": [task.file.file_path] * len(places), "pos": places}, schema), path)
+    entry = entry_of(table, path, len(places), FIRST, content=DataFileContent.POSITION_DELETES)
+    committed(table, [entry], deletes=True)
+
+
+def test_rows_deleted_by_position_do_not_count(tmp_path: Path, catalog: Any) -> None:
+    table = made(catalog, rows_of(FIRST, [0, 0, 1, 0]), rows_of(SECOND, [1]))
     assert evaluated(tmp_path, where="dt = '{date}'")["rr"] == pytest.approx(1 / 3)
-    committed(table, [entry_of(table, path, 2, FIRST, content=DataFileContent.POSITION_DELETES)], deletes=True)
+    without_rows(table, [0, 3], f"{tmp_path}/deletes.parquet")
     assert evaluated(tmp_path, where="dt = '{date}'")["rr"] == 0.5
     assert isinstance(opened(tmp_path, where="dt = '{date}'"), LibraryRows)
     assert isinstance(opened(tmp_path, where=f"dt = '{SECOND}'"), ParquetInput)
@@ -468,7 +513,7 @@ def test_a_day_needs_a_commit_of_its_own_that_is_new_enough(tmp_path: Path, cata
 @pytest.mark.parametrize(
     ("source", "error", "sentence"),
     [
-        ({"version": 2}, InputError, "has no version 2: its oldest is"),
+        ({"version": 2}, InputError, r"has no version 2: its oldest is \d+ of 2\S+, and its newest \d+ of 2"),
         ({"version": 0, "as_of": FIRST}, ValidationError, "has a version and as_of: one of the two is needed"),
         ({"path": "{folder}/none"}, NoInputError, "there is no iceberg input at .*none"),
         ({"table": "prod.sales.none"}, NoInputError, "there is no iceberg input prod.sales.none"),
@@ -501,6 +546,17 @@ def test_metadata_that_cannot_be_read_or_is_there_twice_is_refused(tmp_path: Pat
     listed.write_bytes(listed.read_bytes()[:100])
     with pytest.raises(StoreError, match=rf"the input .* cannot be read as iceberg: (file://)?{listed}: "):
         evaluated(tmp_path)
+
+
+def test_a_catalog_that_is_silent_is_one_sentence(tmp_path: Path, table: Any) -> None:
+    named = "the catalog prod of the input prod.sales.impressions"
+    with silent_catalog("prod"):
+        with pytest.raises(StoreError, match=rf"^{named} has not answered within {LIMIT:g} s$") as refused:
+            evaluated(tmp_path, table="prod.sales.impressions")
+        assert refused.value.exit_code == 1
+        assert kept_files_of(spec(tmp_path, table="prod.sales.impressions"), FIRST)[0].startswith(
+            f"input.files: not counted ({named} has not"
+        )
 
 
 def test_what_pyiceberg_does_not_know_is_left_to_spark_by_its_name(tmp_path: Path, table: Any) -> None:

@@ -11,9 +11,12 @@ import pytest
 from pyarrow import fs
 
 import sparkrank as sr
-from sparkrank.base.errors import InputError
+from sparkrank.base.errors import InputError, SpecError
+from sparkrank.jobs import evaluate_day
+from sparkrank.run.stages import Stages
 from sparkrank.sources.files import Listing
 from sparkrank.sources.lakes import LakeTable
+from tests.support.commands import local_spec
 from tests.support.parquet_files import write
 
 ROLES = {"group": "user", "score": "score", "label": "label", "lane": "local"}
@@ -126,3 +129,18 @@ def test_a_link_into_a_table_leads_into_it(tmp_path: Path) -> None:
         (tmp_path / place).symlink_to(tmp_path / "lake/t" / target)
         with pytest.raises(InputError, match=rf"in a table of Delta \({tmp_path}/lake/t has _delta_log\)"):
             sr.evaluate(tmp_path / asked, ["rr"], **ROLES)
+
+
+def test_a_table_of_hudi_goes_to_spark_and_both_sentences_name_the_package(tmp_path: Path) -> None:
+    """As Hudi's documentation names it, for the version of Spark that one has."""
+    package = r"org\.apache\.hudi:hudi-spark<version>-bundle_2\.13"
+    write(tmp_path / "t/a.parquet", **ROW)
+    (tmp_path / "t/.hoodie").mkdir()
+    (tmp_path / "t/.hoodie/hoodie.properties").touch()
+    source = {"path": f"{tmp_path}/t", "columns": {"group": "user", "score": "score", "label": "label"}}
+    with pytest.raises(SpecError, match=rf"lane is local, but input\.format is hudi, .* with the package {package}: "):
+        evaluate_day(local_spec(tmp_path, {**source, "format": "hudi"}), "2026-01-01", None, Stages())
+    with pytest.raises(
+        InputError, match=rf"write format: hudi with the path of the table \(Spark needs {package} for it"
+    ):
+        evaluate_day(local_spec(tmp_path, source), "2026-01-01", None, Stages())

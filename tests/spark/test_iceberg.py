@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
-from sparkrank.base.errors import UnappliedFeatureError
+from sparkrank.base.errors import InputError, UnappliedFeatureError
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 
@@ -22,6 +22,7 @@ pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: make te
 from tests.sources.test_iceberg import (
     COLUMNS,
     FIRST,
+    NAME,
     SECOND,
     catalog_in,
     committed,
@@ -29,6 +30,7 @@ from tests.sources.test_iceberg import (
     made,
     rows_of,
     spec,
+    without_rows,
 )
 
 METRICS = ("rr", "coverage(ties=item)@2")
@@ -60,6 +62,34 @@ def test_all_lanes_have_the_bits_of_a_folder_of_parquet(spark: SparkSession, tmp
             if group == "user":
                 with table.update_schema() as schema:
                     schema.rename_column("user", "person")
+
+
+def test_a_table_that_changes_is_the_same_by_tasks_and_in_one_process(spark: SparkSession, tmp_path: Path) -> None:
+    """Added columns, rows deleted by position, a version of before, and no rows. Without its click, b is undefined."""
+    more = rows_of(FIRST, [0, 0, 0, 1], "b").append_column("price", pa.array([None, None, 2.0, 4.0]))
+    with catalog_in(tmp_path) as catalog:
+        empty = made(catalog, rows_of(FIRST, [])).metadata_location
+        catalog.drop_table(NAME)
+        table = made(catalog, rows_of(FIRST, [0, 1, 0]), rows_of(SECOND, [1]))
+        first = table.current_snapshot().snapshot_id
+        with table.update_schema() as columns:
+            columns.union_by_name(more.schema)
+        table.append(more)
+        second = table.current_snapshot().snapshot_id
+        without_rows(table, [0], f"{tmp_path}/deletes.parquet", "b")
+        day = {"where": "dt = '{date}'"}
+        asked: list[tuple[dict[str, Any], float]] = [
+            ({"version": first, **day}, 1 / 2), ({"version": second, **day}, (1 / 2 + 1 / 4) / 2),
+            (day, (1 / 2 + 1 / 3) / 2), ({"where": "price IS NULL AND dt = '{date}'"}, 1 / 2),
+            ({"where": "price = 4.0"}, 1.0),
+        ]  # fmt: skip
+        for source, value in asked:
+            by_tasks, here = (metrics_of(tmp_path, spark, lane=lane, **source) for lane in ("scan", "local"))
+            assert by_tasks == here, source
+            assert [row["value"] for row in here] == [pytest.approx(value)], source
+        for lane in ("scan", "local"):
+            with pytest.raises(InputError, match=r"^the input has no rows$"):
+                metrics_of(tmp_path, spark, lane=lane, path=empty.removeprefix("file://"))
 
 
 def test_a_feature_that_nobody_applies_is_named_where_spark_lacks_the_format(

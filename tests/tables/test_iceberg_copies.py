@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from sparkrank.tables.copies.publisher import CopiedRun, TableCopy
 from tests.support.commands import exit_code
 from tests.support.copied_days import DAY, OTHER, TABLES, store
 from tests.support.killed import Killed, counting
+from tests.support.silent_catalog import LIMIT, silent_catalog
 from tests.support.written_days import conf_of
 from tests.windows.week import DAYS, evaluate, impressions_of, merging, spec_of, write_log
 
@@ -186,3 +188,39 @@ def test_a_catalog_that_fails_is_one_sentence_without_secrets(tmp_path: Path, mo
     with pytest.raises(StoreError, match=r"behind: metrics, .*, runs \(the Iceberg table .* cannot connect") as error:
         publish(tmp_path)
     assert "tiger" not in str(error.value)
+
+
+def test_a_catalog_that_is_silent_costs_the_time_limit_and_the_day_is_published_later(
+    tmp_path: Path, catalog: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = spec_of(tmp_path, metrics=["rr"], output__publish=[PLACE])
+    write_log(tmp_path, impressions_of(DAYS[0], 50), DAYS[0])
+    command = ["--conf", asked, "--date", DAYS[0]]
+    with silent_catalog("prod"):
+        assert exit_code("evaluate", *command) == 1
+        sentence = f"prod.eval.metrics cannot be read: the catalog prod has not answered within {LIMIT:g} s"
+        told = capsys.readouterr().err
+        assert f"{DAYS[0]} is stored, but these of its tables in prod.eval are behind: metrics, " in told
+        assert sentence in told
+        assert exit_code("publish", *command) == exit_code("validate", "--conf", asked) == 1
+        assert capsys.readouterr().err.count(sentence) == 2
+    assert exit_code("publish", *command) == 0
+    stored_rows = pq.read_table(tmp_path / f"tables/metrics/day={DAYS[0]}", partitioning=None).to_pylist()
+    assert rows(catalog, "metrics", DAYS[0]) == stored_rows
+
+
+def test_a_catalog_that_does_not_answer_to_a_commit_leaves_its_table_behind(
+    tmp_path: Path, catalog: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(tmp_path, 0.5)
+    publish(tmp_path)
+    store(tmp_path, 0.75)
+    ended = threading.Event()
+    monkeypatch.setattr("sparkrank.sources.iceberg_metadata.TIMEOUT", LIMIT)
+    with monkeypatch.context() as patch:
+        patch.setattr("pyiceberg.table.Transaction.commit_transaction", lambda _: ended.wait(60))
+        with pytest.raises(StoreError, match=r"behind: .*metrics cannot be written: the catalog prod has not answered"):
+            publish(tmp_path)
+    ended.set()
+    assert [row["value"] for row in rows(catalog, "metrics")] == [0.5]
+    assert publish(tmp_path) == TABLES

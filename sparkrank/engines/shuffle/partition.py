@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from sparkrank import native
+from sparkrank.bucket.bucket_rows import flags_of
 from sparkrank.bucket.impressions import one_array
 from sparkrank.numeric.array_types import Ints
 from sparkrank.numeric.key_hashes import MAX_LOOP_BUCKETS
@@ -23,7 +24,11 @@ _NARROW = 32  # bits
 
 def partition_rows(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Divide ``rows`` by bucket. Yield the number and the rows, in their original order, of each non-empty bucket."""
-    moved, ends = rows_by_bucket(rows, buckets, count)
+    yield from parts_of(*rows_by_bucket(rows, buckets, count))
+
+
+def parts_of(moved: pa.RecordBatch | None, ends: Sequence[int]) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield the number and the rows of each non-empty bucket of ``moved``, whose buckets end at ``ends``."""
     for bucket, (start, end) in enumerate(itertools.pairwise([0, *ends])):
         if moved is not None and start < end:
             yield bucket, moved.slice(start, end - start)
@@ -68,7 +73,9 @@ def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table,
     native.buckets.place(of_rows, ends - sizes, places)
     moved = {}
     for name in rows.column_names:
-        if _are_numbers(rows[name]):
+        if _is_constant(rows[name]):
+            moved[name] = one_array(rows[name])
+        elif _are_numbers(rows[name]):
             moved[name] = _scatter_numbers(rows[name], places)
         elif is_text(rows[name].type) and not rows[name].null_count and rows.num_rows:
             moved[name] = _scatter_texts(one_array(rows[name]), of_rows, ends - sizes)
@@ -76,8 +83,6 @@ def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table,
             texts = one_array(rows[name])
             codes = _scatter_numbers(pa.chunked_array([texts.indices]), places)
             moved[name] = pa.DictionaryArray.from_arrays(codes, texts.dictionary)
-        elif _is_constant(rows[name]):
-            moved[name] = one_array(rows[name])
     if len(moved) < rows.num_columns:
         order = _scatter_numbers(pa.chunked_array([np.arange(rows.num_rows, dtype=np.uint32)]), places)
         others = _taken(rows.drop_columns(list(moved)), order)
@@ -86,9 +91,13 @@ def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table,
 
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
-    """Return whether ``column`` has only non-null numbers, at least one. Compiled loops can copy only such columns."""
+    """Return whether ``column`` has only non-null numbers or bits, at least one.
+
+    Compiled loops can copy only such columns.
+    """
     kind = column.type
-    return bool((pa.types.is_integer(kind) or pa.types.is_floating(kind)) and not column.null_count and len(column))
+    are_numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    return bool(are_numbers and not column.null_count and len(column))
 
 
 def _is_constant(column: pa.ChunkedArray) -> bool:
@@ -101,6 +110,10 @@ def _is_constant(column: pa.ChunkedArray) -> bool:
 def _scatter_numbers(column: pa.ChunkedArray, places: NDArray[np.uint32]) -> pa.Array:
     """Return the values of ``column``, each moved to the index that ``places`` gives."""
     kind, start = column.type, 0
+    if pa.types.is_boolean(kind):  # bits are moved as bytes
+        moved = _scatter_numbers(pa.chunked_array([flags_of(column).view(np.uint8)]), places)
+        bits = np.packbits(np.frombuffer(moved.buffers()[1], np.uint8), bitorder="little")
+        return pa.Array.from_buffers(kind, len(column), [None, pa.py_buffer(bits)])
     width = kind.bit_width // 8
     room = pa.allocate_buffer(width * len(column))  # memory of Arrow, like all memory that is kept for long
     for chunk in filter(len, column.chunks):

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sparkrank.bucket.impressions import LABEL, key_columns
+from sparkrank.bucket.impressions import key_columns, labels_of
 from sparkrank.engines.shuffle.packing import join_pieces
 
 
@@ -56,7 +56,7 @@ class _Numbers(_Column):
 
     def __init__(self, field: pa.Field, rows: int, *, may_be_constant: bool) -> None:
         super().__init__(field)
-        self._kind: Any = None if field.name == LABEL else np.dtype(field.type.to_pandas_dtype())
+        self._kind: Any = None if field.name in labels_of([field.name]) else np.dtype(field.type.to_pandas_dtype())
         self._rows, self._end = rows, 0
         self._values: NDArray[Any] | None = None
         self._valid: NDArray[np.bool_] | None = None
@@ -68,6 +68,8 @@ class _Numbers(_Column):
             values = values.cast(values.type.value_type)
         if pa.types.is_null(values.type):
             values = values.cast(self._field.type)
+        if pa.types.is_boolean(values.type):  # clicks
+            values = values.cast(pa.int8())
         valid = None
         if values.null_count:
             valid = values.is_valid().to_numpy(zero_copy_only=False)

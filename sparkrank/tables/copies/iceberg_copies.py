@@ -15,6 +15,7 @@ import pyarrow as pa
 from sparkrank.base.errors import MOST_LISTED, StoreError, first_line, shorten
 from sparkrank.inputs.window import WINDOW, WINDOWS
 from sparkrank.sources.arrow_scan import gathered
+from sparkrank.sources.iceberg_metadata import ask_catalog
 from sparkrank.sources.types import stored_type
 from sparkrank.tables.commit.output_folder import DAY
 from sparkrank.tables.copies.publisher import TABLE_PROPERTY, ExistingTable, Publisher, TableCopy
@@ -66,7 +67,8 @@ class IcebergCopies(Publisher):
         opened = self._opened(copy.table, copy.schema, copy.run.column)
         try:
             with self._errors(copy.table, copy.run.column, "written"):
-                _commit(self._created(copy) if opened is None else opened, copy)
+                made = ask_catalog(self.catalog, lambda: self._created(copy)) if opened is None else opened
+                _commit(made, copy)
         except (CommitFailedException, TableAlreadyExistsError, ValidationException):
             return False
         return True
@@ -77,7 +79,7 @@ class IcebergCopies(Publisher):
 
         try:
             with self._errors(table, column, "read"):
-                opened = self._loaded.load_table(self._name(table, column))
+                opened = ask_catalog(self.catalog, lambda: self._loaded.load_table(self._name(table, column)))
         except (NoSuchNamespaceError, NoSuchTableError):
             return None
         names = {field.field_id: field.name for field in opened.schema().fields}
@@ -132,11 +134,11 @@ class IcebergCopies(Publisher):
 
 def _commit(opened: Table, copy: TableCopy) -> None:
     how: Any = {"snapshot_properties": copy.run.metadata}
-    with warnings.catch_warnings(), opened.transaction() as transaction:
+    transaction = opened.transaction()
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Delete operation did not match any records")
         transaction.delete(_of_the_day(copy), **how)
-        if copy.rows is None:
-            return
+    if copy.rows is not None:
         with transaction.update_schema() as columns:  # a new release may add columns
             columns.union_by_name(copy.schema)
         is_empty = True
@@ -145,6 +147,7 @@ def _commit(opened: Table, copy: TableCopy) -> None:
             is_empty = False
         if is_empty:
             transaction.append(copy.schema.empty_table(), **how)
+    ask_catalog(str(opened.catalog.name), transaction.commit_transaction)
 
 
 def _of_the_day(copy: TableCopy) -> BooleanExpression:

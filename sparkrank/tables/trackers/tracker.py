@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import tempfile
-import threading
 from collections.abc import Callable
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
 
 from sparkrank.base.errors import MOST_LISTED, StoreError, first_line, shorten
+from sparkrank.base.time_limits import TIMEOUT, within
 from sparkrank.tables.trackers.mlflow_tracker import MlflowTracker
 from sparkrank.tables.trackers.tracked_run import TrackedRun
 
 _T = TypeVar("_T")
-TIMEOUT = 60.0  # seconds
 
 
 class ObjectWithLogs(Protocol):
@@ -38,11 +36,11 @@ def log_to_tracker(
     Raise :class:`StoreError` with the tracker's message if the tracker fails or takes longer than ``timeout`` seconds.
     ``write_report`` is only called if the run is logged.
     """
-    if within(tracker.word, timeout, lambda: tracker.has(run)):
+    if answer_of(tracker.word, timeout, lambda: tracker.has(run)):
         return False
     with tempfile.TemporaryDirectory(prefix="sparkrank-", ignore_cleanup_errors=True) as name:
         write_files(run, folder := Path(name), write_report)
-        within(tracker.word, timeout, lambda: tracker.log(run, folder))
+        answer_of(tracker.word, timeout, lambda: tracker.log(run, folder))
     return True
 
 
@@ -62,26 +60,14 @@ def write_files(run: TrackedRun, folder: Path, write_report: Callable[[Path], No
     write_report(folder / "report.html")
 
 
-def within(word: str, timeout: float, call: Callable[[], _T]) -> _T:
-    """Return the result of ``call``, made on a thread that is abandoned after ``timeout`` seconds.
+def answer_of(word: str, timeout: float, call: Callable[[], _T]) -> _T:
+    """Return the result of ``call``; raise :class:`StoreError` if it fails or takes longer than ``timeout`` seconds.
 
-    Raise :class:`StoreError` with the message of the program ``word`` if the call fails or takes longer.
-
-    Clients of trackers have limits for each request, and repeat requests for many minutes.
+    The message begins with the program ``word``.
     """
-    answers: SimpleQueue[tuple[_T, None] | tuple[None, Exception]] = SimpleQueue()
-
-    def answer() -> None:
-        try:
-            answers.put((call(), None))
-        except Exception as error:  # noqa: BLE001 - each tracker raises errors of the libraries that it stands on
-            answers.put((None, error))
-
-    threading.Thread(target=answer, name=f"sparkrank-{word}", daemon=True).start()
     try:
-        result, error = answers.get(timeout=timeout)
-    except Empty:
-        raise StoreError(f"{word} has not answered within {timeout:g} s") from None
-    if error is not None:
+        return within(word, timeout, call)
+    except StoreError:
+        raise
+    except Exception as error:  # each tracker raises errors of the libraries that it stands on
         raise StoreError(f"{word} fails: {shorten(first_line(error), MOST_LISTED)}") from error
-    return result  # type: ignore[return-value] # it has an error or a result

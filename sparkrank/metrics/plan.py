@@ -37,14 +37,7 @@ from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.propensity import WeighedRows
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
 from sparkrank.metrics.resolution import of_first_label, of_own_label, with_own_ties
-from sparkrank.metrics.slices import (
-    ALL,
-    Slice,
-    SliceSource,
-    rules_of,
-    slice_name,
-    sources_of,
-)
+from sparkrank.metrics.slices import ALL, Slice, SliceSource, rules_of, slice_name, sources_of
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.metrics.unjudged import Assumption, assumption_of
 from sparkrank.numeric.whole_units import LARGEST
@@ -267,10 +260,7 @@ class Plan:
 
     @cached_property
     def _means(self) -> tuple[Metric, ...]:
-        """The metrics of groups whose mean is requested.
-
-        Metrics of which only a percentile is requested are left out.
-        """
+        """The metrics of groups whose mean, and not only a percentile, is requested."""
         averaged = {metric for metric in self.metrics if metric.is_of_means}
         averaged |= {metric.of_groups for metric in self.checked_metrics}
         return tuple(metric for metric, _ in self.averaged_metrics if metric in averaged)
@@ -529,10 +519,7 @@ class Plan:
 
     @cached_property
     def gains_rules(self) -> tuple[BinRule, ...]:
-        """The bin rules of auc, capture and lift, if ``gains`` is set; empty otherwise.
-
-        The table ``gains`` cuts their bins into twentieths of the rows.
-        """
+        """The bin rules whose bins the table ``gains`` cuts into twentieths of the rows; empty without ``gains``."""
         of_bins = self.histogram_metrics if self.gains else ()
         return tuple(dict.fromkeys(own.rule_of(metric) for metric, own in of_bins if metric.name in OF_GAINS))
 
@@ -614,10 +601,7 @@ class Plan:
 
     @cached_property
     def reads_items(self) -> bool:
-        """Whether the item column is read if one is named.
-
-        Lists that are built greedily by subtopics order equal rows by item.
-        """
+        """Whether a named item column is read. Lists built greedily by subtopics order equal rows by item."""
         subtopics = any(column.kind == "texts" for metric in self.metrics for column in metric.relevant_columns)
         return self.item is not None and (self.shows_items or subtopics)
 

@@ -114,8 +114,8 @@ def compiled_sums(
 ) -> CompiledSums | None:
     """Return the sums over hits at the cut-offs of ``ranking``, or only at ``k`` if it is not one of them.
 
-    None means that no compiled loop applies. A row is relevant at the threshold ``rel`` (None: a label above 0). Without ``gain``, it is 1 for each row that is
-    relevant at ``rel``, or the label if ``rel`` is None.
+    None means that no compiled loop applies. A row is relevant at the threshold ``rel`` (None: a label above 0).
+    Without ``gain``, the gain is 1 for each row that is relevant at ``rel``, or the label if ``rel`` is None.
     """
     if gain is None:
         gain = Gain() if rel is None else Gain("binary", rel)

@@ -274,7 +274,7 @@ cdef inline double _inside(double score) noexcept nogil:
 
 
 def codes(int way, double size, const int64_t[::1] blocks, int64_t[::1] found):
-    """Fill in ``found``: the code of each bin number in ``blocks``. ``way`` and ``size`` define bins (:func:`pages`)."""
+    """Fill in ``found``: the code of each bin number in ``blocks``. ``way`` and ``size``: see :func:`pages`."""
     cdef Cut cut = _cut(way, size)
     with nogil:
         if way == _LEADING_BITS:
@@ -297,7 +297,7 @@ cdef inline void _codes(int way, Cut cut, const int64_t[::1] blocks, int64_t[::1
 
 
 def ascend(int64_t first, int64_t least, Whole[::1] steps, int64_t[::1] found):
-    """Fill in ``found``: n + 1 numbers that start with ``first`` and increase by each of the n ``steps`` plus ``least``.
+    """Fill in ``found``: n + 1 numbers that start with ``first`` and grow by each of the n ``steps`` plus ``least``.
 
     Arithmetic is modulo 2^64, because a step may exceed the range of the type.
     """

@@ -155,7 +155,10 @@ _SlicedModels: TypeAlias = "tuple[GroupSlice, Codes, list[RankedModel]]"
 
 
 def _sliced(ranked: RankedRows, part: Codes) -> list[_SlicedModels]:
-    """Return (slice, part of each group, models) for the whole day and each slice that is not by relevant rows."""
+    """Return (slice, part of each group, models) for the whole day and each slice that is not by relevant rows.
+
+    A part is one of 64 subsets of the groups. ``part`` has the part of each group.
+    """
     of_rows = (sliced_rows(ranked.rows, ranked.plan, own) for own in ranked.plan.slices if not is_of_relevant(own))
     return [(WHOLE_DAY, part, ranked.models), *(_by_value(own, ranked, part) for own in of_rows)]
 

@@ -42,7 +42,7 @@ class ListedRows(NamedTuple):
 def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> ListedRows:
     """Return the list of the ``index``-th model. Adds the number of repeated items to ``counts``.
 
-    If ``plan`` has ``duplicates=first``, the list is without them.
+    If ``plan`` has ``duplicates=first``, the list is without them; with ``once``, they get no credit.
     """
     column = score_column(index)
     retrieved = judged.rows.rows_with(column)

@@ -1,4 +1,8 @@
-"""The rankings of one model in a bucket, and the states computed from these rankings. Uses only pyarrow and numpy."""
+"""The rankings of one model in a bucket, and the states computed from these rankings. Uses only pyarrow and numpy.
+
+States are the sums and counts from which metrics are computed. The limbs of an exact sum are the float64 numbers that
+it consists of (:mod:`sparkrank.numeric.exact_sums`). A part is one of up to 64 subsets of the groups.
+"""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def _without_item(rows: BucketRows, names: Sequence[str]) -> Flags | None:
 
 
 def _no_position(rows: BucketRows, name: str, first: int) -> Flags | None:
-    """Flag scores (negated ranks) that are fractions, above that of the ``first`` position, or beyond 32 bits."""
+    """Flag scores (negated ranks) that are fractions, above ``first`` (the first position's), or beyond 32 bits."""
     scores = rows.floats(name)
     with np.errstate(invalid="ignore"):
         is_position = (scores == np.rint(scores)) & (scores <= first) & (scores >= -MOST_POSITION)

@@ -37,7 +37,7 @@ past_column = "past_{}".format
 
 
 def labels_of(names: Iterable[str]) -> list[str]:
-    """Return those of the column ``names`` that are columns of labels."""
+    """Return the names of columns of labels among ``names``."""
     return [name for name in names if name == LABEL or name.startswith(_FURTHER_LABEL)]
 
 

@@ -1,4 +1,4 @@
-"""The discount of a position, by which the gain at that position is multiplied."""
+"""Discounts: the factors of gains, by position."""
 
 from __future__ import annotations
 

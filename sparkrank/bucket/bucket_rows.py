@@ -20,7 +20,8 @@ from sparkrank.ranking.value_columns import SEPARATOR, Arrays
 class BucketRows:
     """The rows of a bucket. Each column of ``table`` is converted to a numpy array when the column is first read.
 
-    ``items`` are the items of the rows, if these have been encoded; the dictionary may have other items too.
+    ``items`` has the items of the rows as a dictionary array (None: not encoded yet). The dictionary may have other
+    items too.
     """
 
     def __init__(self, table: pa.Table, items: pa.DictionaryArray | None = None) -> None:
@@ -138,12 +139,12 @@ class BucketRows:
 
     @cached
     def categories(self, column: str) -> Codes:
-        """Return the place of each row's value among the distinct values of ``column``, ascending; -1 for a null."""
+        """Return the rank (from 0) of each row's value among the distinct values of ``column``, or -1 for a null."""
         return self._ascending(column)[0]
 
     @cached
     def arrays(self, column: str) -> Arrays:
-        """Return the distinct arrays of ``column``, by the codes of :meth:`categories`."""
+        """Return the distinct arrays of ``column``, indexed by the numbers of :meth:`categories`."""
         _, distinct = self._ascending(column)
         if pa.types.is_large_binary(distinct.type):
             lengths = pc.binary_length(distinct).to_numpy() // DOUBLE
@@ -155,7 +156,7 @@ class BucketRows:
 
     @cached
     def _ascending(self, column: str) -> tuple[Codes, pa.Array]:
-        """Return the code of each row's value, -1 for a null, and the distinct values, ascending."""
+        """Return the rank (from 0) of each row's value, or -1 for a null, and the distinct values, ascending."""
         values = self.table[column]
         codes, distinct = encode(vectors(values) if pa.types.is_list(values.type) else values)
         order, place = pc.array_sort_indices(distinct), np.empty(len(distinct), np.int32)
@@ -176,7 +177,7 @@ DOUBLE = 8  # bytes
 
 
 def vectors(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the bytes of each array of doubles, by which equal arrays are found. A null element becomes NaN."""
+    """Return each array of doubles as its bytes, so that equal arrays are equal values. A null element becomes NaN."""
     arrays = one_array(column)
     ends = np.append(0, np.cumsum(arrays.value_lengths().fill_null(0).to_numpy())) * DOUBLE
     numbers = np.ascontiguousarray(arrays.flatten().to_numpy(zero_copy_only=False), np.float64)

@@ -1,6 +1,6 @@
-"""Counts of how many groups of a bucket had each item, and in how many rows. They are states, as those of lists are.
+"""Counts, for each item, of the groups of a bucket that had the item, and of the rows with it. They are states.
 
-The rows are interactions, which a pass of its own reads, or relevant rows of a day, whose counts later days may read.
+The rows are interactions, or the relevant rows of a day. Later days may read the counts of the latter.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ KEY = SliceKey("", ALL, (ALL,), POPULARITY_COUNTS)  # of all models
 
 
 def popularity_states(table: pa.Table) -> Partials:
-    """Count the items of ``table``, the rows of interactions. A pair counts once among users, and each time in rows.
+    """Return the states of ``table``, the rows of interactions: the number of groups and of rows with each item.
 
-    If the rows have a time, the first one of each item is a state too.
+    If the rows have times, the earliest time of each item is a state too.
     """
     read = [*key_columns(table), ITEM]
     rows = with_values(table.select([*read, *(name for name in (TIME,) if name in table.column_names)]), read)
@@ -46,9 +46,9 @@ def popularity_states(table: pa.Table) -> Partials:
 
 
 def relevant_items(rows: BucketRows, groups: Codes, plan: Plan) -> ItemCounts:
-    """Count the items of the relevant rows among ``rows``, those of the truth where there is one, as a stored day does.
+    """Return counts of the items of relevant rows: of the rows of the truth, if there is a truth, else of all ``rows``.
 
-    Rows count before any are left out, whatever the definitions and models of ``plan`` are.
+    ``groups`` has the group of each row. Rows count even if the definitions of ``plan`` leave them out.
     """
     had = is_relevant(rows.labels(), None)
     had = had & rows.truth if plan.joins else had

@@ -18,7 +18,7 @@ FEW_OF_ALL = 4  # a request for fewer than one row in this many is small: each o
 
 
 def encode(column: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
-    """Return the index of each row's value among the distinct values, and the distinct values (maybe with null)."""
+    """Return the index of each row's value among the distinct values, and these values, which may include null."""
     if native.runs("keys", has_key_loops(column)):
         codes, distinct = np.empty(len(column), np.int32), np.empty(len(column), np.int64)
         count = native.keys.number([piece.to_numpy() for piece in column.cast(pa.int64()).chunks], codes, distinct)
@@ -48,13 +48,13 @@ def _used_codes(values: pa.DictionaryArray) -> tuple[Codes, pa.Array]:
 
 
 def paired(codes: Codes, more: Codes) -> Codes:
-    """Return the number (from 0) of each row's pair of codes. Equal pairs have equal numbers."""
+    """Return a number (from 0) for each row's pair of ``codes`` and ``more``. Equal pairs have equal numbers."""
     pairs = codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more
     return encode(pa.chunked_array([pairs]))[0]
 
 
 class TextOrder:
-    """The order of items by the bytes of their strings, as in trec_eval. A small request sorts only its rows."""
+    """The order of items by the bytes of their strings, as in trec_eval. A call for few rows sorts only their items."""
 
     def __init__(self, items: pa.ChunkedArray) -> None:
         self._items = items

@@ -1,4 +1,4 @@
-"""The evaluation of one bucket of whole groups, the unit of work in every lane. Uses only pyarrow and numpy."""
+"""The evaluation of one bucket of whole groups, the unit of work of every run. Uses only pyarrow and numpy."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ from sparkrank.states.unmatched import UnmatchedRow
 class BucketResult:
     """The partial results of a bucket, and its rows of the group table (None if the plan does not request one).
 
-    ``hashes`` has the hash of each group's key if the plan requests them.
+    ``hashes`` has the hash of each group's key, or is None if the plan does not request them.
     """
 
     partials: Partials
@@ -79,7 +79,7 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """Return the names of the columns of the rows that a bucket gets for ``plan`` and a key of ``keys`` columns."""
+    """Return the names of the columns that rows of a bucket have for ``plan`` and a group key of ``keys`` columns."""
     columns = [*map(key_column, range(keys)), *label_columns(plan), *map(score_column, range(plan.scores_of_row))]
     columns += map(slice_column, range(len(plan.slice_sources)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
@@ -155,13 +155,16 @@ _SlicedModels: TypeAlias = "tuple[GroupSlice, Codes, list[RankedModel]]"
 
 
 def _sliced(ranked: RankedRows, part: Codes) -> list[_SlicedModels]:
-    """Return the whole day and the slices of its rows; ``part`` has the part of each group."""
+    """Return (slice, part of each group, models) for the whole day and each slice that is not by relevant rows.
+
+    A part is one of 64 subsets of the groups. ``part`` has the part of each group.
+    """
     of_rows = (sliced_rows(ranked.rows, ranked.plan, own) for own in ranked.plan.slices if not is_of_relevant(own))
     return [(WHOLE_DAY, part, ranked.models), *(_by_value(own, ranked, part) for own in of_rows)]
 
 
 def _with_relevant(states: Partials, ranked: RankedRows, part: Codes) -> Partials:
-    """Return ``states`` with those of slices of relevant rows."""
+    """Return ``states`` merged with the states of slices by relevant rows."""
     rows, plan = ranked.rows, ranked.plan
     of_relevant = (sliced_rows(rows, plan, columns) for columns in plan.slices if is_of_relevant(columns))
     for sliced in of_relevant:
@@ -173,7 +176,7 @@ def _with_relevant(states: Partials, ranked: RankedRows, part: Codes) -> Partial
 
 
 def _states(of_labels: Sequence[Sequence[_SlicedModels]], plans: Sequence[Plan]) -> Partials:
-    """Return the states of each slice, its part of each group, and its models, by the label that they read.
+    """Return the states of all slices. ``of_labels`` has the results of :func:`_sliced` for each label that is read.
 
     ``plans`` has the plan of each label.
     """
@@ -200,9 +203,9 @@ def _drop_cached(models: Sequence[RankedModel]) -> None:
 class RankedRows(NamedTuple):
     """The rows that can be evaluated, with their groups, their judgments, and the rankings of each model.
 
-    ``plan`` is that of the label that the rows are read by. If it requests ``hashes``, these are the hashes of the keys
-    of all groups, including dropped groups. ``whole`` has the group of the bucket that each group is, or is None if the
-    groups are those of the bucket.
+    ``plan`` has the metrics of the label that the rows have here. ``hashes`` has the hashes of the keys of all groups,
+    including rejected groups and groups that are only in the past, or is None if the plan does not request them.
+    ``whole`` has the bucket's group for each of ``groups``, or is None if they are the same.
     """
 
     rows: BucketRows
@@ -217,7 +220,10 @@ class RankedRows(NamedTuple):
 def ranked_rows(
     table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]], unmatched: dict[str, UnmatchedRow] | None = None
 ) -> RankedRows:
-    """Rank the rows of ``table`` for each model, by the first label. Adds to ``counts`` and to ``unmatched``."""
+    """Return the rankings of the rows of ``table``, with the first label. Adds to ``counts``.
+
+    Puts examples of rows without a match in ``unmatched``, unless it is None.
+    """
     table, pairs = without_past(table, plan, counts)
     counts[checks.ROWS_READ, ""] = table.num_rows
     if plan.joins:
@@ -244,10 +250,10 @@ def ranked_rows(
 
 
 def of_other_labels(first: RankedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Iterator[RankedRows]:
-    """Yield the same rows as metrics of each other label read them. Rows that none leaves out are sorted only once.
+    """Yield the rows of ``first`` with each other label. Rows are not sorted again unless a label leaves some out.
 
-    Models without a metric of the label are left out. Adds rows without a gain to ``counts``, and no others: these are
-    of the first label.
+    Models without a metric of the label are left out. Adds only the number of rows without a gain to ``counts``,
+    because all other counts are those of the first label.
     """
     for judging, own in plan.by_judging.items():
         if judging == FIRST:
@@ -267,7 +273,7 @@ def of_other_labels(first: RankedRows, plan: Plan, counts: Counter[tuple[str, st
 
 
 def _by_value(sliced: SlicedRows, ranked: RankedRows, part: Codes) -> _SlicedModels:
-    """Return a slice, the part of each group, and the models. Groups with several values of the slice are divided."""
+    """Return (slice, part of each group, models) for ``sliced``. A group with several values is divided by value."""
     groups, plan = ranked.groups, ranked.plan
     if not sliced.divides(groups):
         return sliced.by_group(groups), part, ranked.models
@@ -298,9 +304,9 @@ def ranked_models(
     weights: Mapping[str, Floats],
     alike: Sequence[RankedModel] | None = None,
 ) -> list[RankedModel]:
-    """Return the rankings of each model, also as metrics see them that assume labels, or are checked by others.
+    """Return the rankings of each model, with further rankings by labels that metrics assume or that check others.
 
-    ``alike`` are the same models with other labels of the same rows, whose order is taken from there.
+    ``alike`` has the same models with other labels of the same rows. Their order of the rows is used again.
     """
     assumed = {assumption: judged.assuming(assumption) for assumption in plan.assumptions}
     others = {own: (rows, _rankings(rows, plan, Counter())) for own, rows in assumed.items() if rows is not judged}
@@ -337,7 +343,7 @@ def _rankings(
 ) -> list[tuple[Ranking, ListedRows]]:
     """Return the ranking and the list of each model. All share one set of judgments, unless a list repeats items.
 
-    ``orders`` has the same rows of each model in the order of their scores, if they are sorted already.
+    ``orders`` has the rows of each model in the order of their scores, or is None if they are not sorted yet.
     """
     references, propensities = _references(judged, plan), propensities_of(judged.rows, plan)
     columns, totals = _columns(judged, plan), _totals(plan)
@@ -399,7 +405,7 @@ def _values(rows: BucketRows, value: ValueColumn, plan: Plan) -> Codes | Floats:
 
 
 def _arrays(judged: JudgedRows, plan: Plan) -> dict[ValueColumn, Arrays]:
-    """Return the arrays of each column of arrays."""
+    """Return the distinct arrays of each column whose values are arrays."""
     arrays = {}
     for index, value in enumerate(plan.value_columns):
         if value.kind in ("texts", "numbers"):
@@ -410,7 +416,7 @@ def _arrays(judged: JudgedRows, plan: Plan) -> dict[ValueColumn, Arrays]:
 
 
 def _validate_lengths(judged: JudgedRows, column: str, codes: Codes, arrays: Arrays) -> None:
-    """Raise :class:`InputError` if a group has arrays of different lengths. Groups may differ, as buckets may."""
+    """Raise :class:`InputError` if a group has arrays of different lengths. Two groups may have different lengths."""
     lengths = np.diff(arrays.ends)
     if len(np.unique(lengths)) < 2:
         return
@@ -426,7 +432,7 @@ def _validate_lengths(judged: JudgedRows, column: str, codes: Codes, arrays: Arr
 
 
 def _totals(plan: Plan) -> dict[ValueColumn, int]:
-    """Return how many distinct values the catalog has in each column of categories, and of what popularity is."""
+    """Return the number of distinct values of each catalog column of categories, and the total of each popularity."""
     totals = {}
     for index, value in enumerate(plan.value_columns):
         name = value_column(index)

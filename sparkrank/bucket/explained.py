@@ -223,9 +223,9 @@ def _list(terms: TermTable, ranking: Ranking, model: RankedModel, relevant: Flag
 
 
 def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[Any, ...]]:
-    """Return the label of each row in ``rows`` (None if not judged), and the item and its title if there are any.
+    """Return the columns label (None: the row has no label), item and title (if there are any) of ``rows``.
 
-    Rows that came too early, and rows of the truth that the group had before, are marked in columns of their own.
+    Further columns mark rows that came too early, and rows of the truth that the group had before.
     """
     columns: dict[str, tuple[Any, ...]] = {}
     for name in (ITEM, TITLE):

@@ -88,7 +88,7 @@ def _pair(
     theirs: tuple[RankedModel, Tables],
     metrics: Sequence[Metric],
 ) -> Floats:
-    """Return the states of two models for ``metrics``, which both have."""
+    """Return, for each of ``metrics``, counts and sums of the differences between two models, by value of a slice."""
     coarse, of_theirs = ours[0].plan.coarse_metrics, theirs[0].plan.coarse_metrics
     numbers = np.zeros((len(groups.values), len(metrics), len(PAIR_COUNTS) + 2 * LIMBS))
     segment = codes_of(groups.segments, ours[0].ranking.groups)

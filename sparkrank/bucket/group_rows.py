@@ -19,10 +19,10 @@ MODEL = "model"
 
 
 def group_rows(by_label: Sequence[tuple[RankedModel, Ints | None]], keys: pa.Table, plan: Plan) -> pa.Table:
-    """Return a table with one row per group (name, key, counts, metrics). Groups with equal lists are adjacent.
+    """Return a table with one row per evaluated group (model, key, counts, metrics). Equal lists are adjacent.
 
-    ``by_label`` is one model as metrics of each label rank its rows, first of the first label, each with the groups
-    that its groups are.
+    ``by_label`` has one model with the rows of each label, the first label first. With it is the bucket's group for
+    each group of that label (None: the groups are those of the bucket).
     """
     model = by_label[0][0]
     ranking = model.ranking
@@ -47,9 +47,9 @@ def group_rows(by_label: Sequence[tuple[RankedModel, Ints | None]], keys: pa.Tab
 
 
 def _values(by_label: Sequence[tuple[RankedModel, Ints | None]], plan: Plan) -> dict[str, GroupValues]:
-    """Return the values of each group by metric, NaN where no row of the group is among those that are read.
+    """Return the value of each group, by metric. It is NaN in a group without a row that the metric reads.
 
-    A metric that the model does not have, because it has a label of its own, is NaN in all groups.
+    A metric that the model does not have, because the model has a label of its own, is NaN in all groups.
     """
     none = np.full(by_label[0][0].ranking.groups, np.nan)
     known = {str(metric): GroupValues(none) for metric, _ in plan.group_metrics}

@@ -37,7 +37,7 @@ past_column = "past_{}".format
 
 
 def labels_of(names: Iterable[str]) -> list[str]:
-    """Return those of the ``names`` of columns that are of labels."""
+    """Return the names of columns of labels among ``names``."""
     return [name for name in names if name == LABEL or name.startswith(_FURTHER_LABEL)]
 
 
@@ -62,7 +62,10 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def in_one_piece(rows: pa.Table) -> pa.Table:
-    """Combine the chunks of each column, except a sole key column and columns filled only in the lists or the truth."""
+    """Return ``rows`` with the chunks of each column combined.
+
+    Exceptions are a sole key column, and columns with values only in the lists or only in the truth.
+    """
     keys = key_columns(rows)
     columns = [
         column if keys == [name] or _is_of_one_side(column) else one_array(column)

@@ -1,4 +1,4 @@
-"""The columns of a bucket that are looked up by item, in tables that the plan takes to every worker."""
+"""The columns of a bucket that are looked up by item, in tables of items. The plan takes these to every worker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparkrank.states.item_table import TARGET_ROWS
 
 
 def item_columns(plan: Plan, table: str | None = None) -> dict[str, str]:
-    """Return the names of the bucket columns that are looked up in ``table`` (or any), with the column that each is."""
+    """Return the bucket columns that are looked up in ``table`` (None: in any table), with their names in the table."""
     slices = {slice_column(index): source.column for index, source in enumerate(plan.slice_sources)}
     values = {value_column(index): value.name for index, value in enumerate(plan.value_columns)}
     of_items = {name: column for name, column in (slices | values).items() if column in plan.item_columns}
@@ -25,9 +25,9 @@ def item_columns(plan: Plan, table: str | None = None) -> dict[str, str]:
 
 
 def with_items(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> BucketRows:
-    """Return ``rows`` with the columns of their items. Counts the rows of lists whose item a table lacks.
+    """Return ``rows`` with the columns of their items. Adds the list rows whose item a table lacks to ``counts``.
 
-    Where the catalog lacks the item, a value is null. An item that nobody had is in no row of the interactions.
+    An item that the catalog lacks has nulls. An item that the interactions lack has the popularity of a new item.
     """
     if not plan.items:
         return rows

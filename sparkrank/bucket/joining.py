@@ -43,9 +43,10 @@ class JudgedRows:
     """The rows to evaluate, with the number of each row's group (``codes``) and each row's label.
 
     ``judged`` flags the rows that have a label (None means all rows). ``twins`` are the rows that have the same group
-    and item as another row. ``with_truth`` flags the groups that have a judged row, and ``with_list`` flags, per model,
-    the groups that have a score. ``item_hashes`` are the lowest hashes of the items in the lists and the truth.
-    ``gains`` are those that a joined truth gives its items, NaN for a row without one.
+    and item as another row (None: not needed). ``with_truth`` flags the groups that have a row with a label (None: not
+    needed), and ``with_list`` flags, per model, the groups that have a score. ``item_hashes`` are the lowest hashes of
+    the items in the lists and the truth. ``gains`` has, for each column of gains in a joined truth, the gain of each
+    row's item, or NaN for a row without one.
     """
 
     rows: BucketRows
@@ -68,7 +69,7 @@ class JudgedRows:
         return int(np.count_nonzero(taken(self.judged, rows)))
 
     def without_unjudged(self) -> JudgedRows:
-        """Return the rows with a label. Groups keep their numbers, and count as before for the choice of groups."""
+        """Return only the rows with a label. Groups keep their numbers and their flags, even without a row."""
         if self.judged is None:
             return self
         kept = np.flatnonzero(self.judged)
@@ -83,7 +84,7 @@ class JudgedRows:
         )
 
     def assuming(self, assumption: Assumption) -> JudgedRows:
-        """Return the rows as ``assumption`` has those without a label: left out, or with a label."""
+        """Return the rows, where those without a label are left out or have the label of ``assumption``."""
         if self.judged is None or assumption.grade is None:
             return self.without_unjudged()
         labels = np.where(self.judged, self.labels, np.float64(assumption.grade))
@@ -95,9 +96,9 @@ class JudgedRows:
         gains: Mapping[ValueColumn, Floats],
         propensities: Floats | None = None,
     ) -> Judgments:
-        """Return the judgments with ``references`` and ``gains`` (NaN: no gain), of which an item has its highest.
+        """Return the judgments with ``references``, ``gains`` (NaN: no gain) and ``propensities`` (NaN: none).
 
-        Of several ``propensities`` (NaN: none), an item has the lowest, and so the highest gain.
+        Rows of the same group and item all get their highest gain and their lowest propensity.
         """
         if (twins := self.twins) is not None:
             gains = {column: -twins.first_of(-values) for column, values in gains.items()}
@@ -108,7 +109,7 @@ class JudgedRows:
         return Judgments(*rows, references, item_row, None, gains, propensities)
 
     def credited(self, shared: Judgments, listed: Ints, best: Ints) -> Judgments:
-        """Return ``shared`` for the list with the rows ``listed``, where only the rows ``best`` get credit."""
+        """Return the judgments ``shared`` for the list of the rows ``listed``, of which only ``best`` get credit."""
         if (twins := self.twins) is None:
             raise ValueError("repeats are found by the twins of rows")
         has_label, repeats, is_best = np.zeros((3, len(self.codes)), np.bool_)
@@ -130,7 +131,7 @@ class JudgedRows:
 def judge(
     rows: BucketRows, groups: Groups, plan: Plan, counts: Counts, unmatched: dict[str, UnmatchedRow] | None = None
 ) -> JudgedRows:
-    """Return the rows to evaluate and their labels. Puts examples of rows without a match in ``unmatched``."""
+    """Return the rows to evaluate and their labels. Adds to ``counts``, and to ``unmatched`` rows without a match."""
     rows, codes = without_excluded(rows, groups.codes, plan, counts)
     groups = replace(groups, codes=codes)
     if plan.joins:
@@ -207,7 +208,7 @@ def _joined(
 
 
 def _gains(rows: BucketRows, codes: Codes, lists: int, matches: Matches, plan: Plan) -> dict[ValueColumn, Floats]:
-    """Return the gains of list rows and of unlisted truth rows. An item has the highest of its rows, or else NaN."""
+    """Return the gains of list rows, then of unlisted truth rows, by column. An item has its highest gain, or NaN."""
     if not plan.truth_gains:
         return {}
     truth = BucketRows(rows.table.slice(lists))

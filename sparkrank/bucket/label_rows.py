@@ -1,4 +1,4 @@
-"""The rows that metrics of one label read: those of a bucket, with that label, among the rows where another holds."""
+"""The rows of a bucket with one of several labels. Metrics may keep only rows that are relevant by another."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIRST_LABEL = label_column(0)  # the first label, in rows whose label is another
 class RowsOfLabel(NamedTuple):
     """The ``rows`` of a bucket with the label that some metrics read, and their ``groups``.
 
-    ``whole`` has the group of the bucket that each group is, or is None if no row is left out.
+    ``whole`` has the bucket's group for each of ``groups``, or is None if no row is left out.
     """
 
     rows: BucketRows
@@ -45,7 +45,10 @@ def label_columns(plan: Plan) -> list[str]:
 
 
 def rows_of_label(rows: BucketRows, groups: Groups, judging: Judging, plan: Plan) -> RowsOfLabel:
-    """Return the ``rows`` and ``groups`` as the metrics with ``judging`` read them."""
+    """Return ``rows`` and ``groups`` with the label of ``judging``.
+
+    If it has a label ``among``, only rows with an item that is relevant by that label remain.
+    """
     kept = None if judging.among is None else _among(rows, groups, column_of(judging.among, plan), plan)
     label = read_label(rows, judging, plan)
     table = rows.table.set_column(rows.table.column_names.index(LABEL), LABEL, label)
@@ -59,7 +62,7 @@ def rows_of_label(rows: BucketRows, groups: Groups, judging: Judging, plan: Plan
 
 
 def rows_checked_by(label: str, judged: JudgedRows, plan: Plan) -> tuple[JudgedRows, Flags]:
-    """Return the rows ``judged`` by another ``label``, and a flag for each group in which every row has it."""
+    """Return the rows of ``judged`` with another ``label``, and flags of the groups with this label in every row."""
     column = label_column(plan.further_labels[label]) if label in plan.further_labels else FIRST_LABEL
     table = judged.rows.table
     table = table.set_column(table.column_names.index(LABEL), LABEL, table[column])
@@ -72,7 +75,7 @@ def rows_checked_by(label: str, judged: JudgedRows, plan: Plan) -> tuple[JudgedR
 
 
 def count_labels(rows: BucketRows, plan: Plan, counts: Counts) -> None:
-    """Count the rows that have each of several labels that metrics read."""
+    """Add the number of rows with each label to ``counts``, if metrics read several labels."""
     for name in (plan.labels[0], *plan.further_labels) if plan.further_labels else ():
         column = rows.table[column_of(name, plan)]
         counts[checks.with_label(name), ""] = len(column) - column.null_count
@@ -90,7 +93,7 @@ def _among(rows: BucketRows, groups: Groups, column: str, plan: Plan) -> Flags:
 
 
 def read_label(rows: BucketRows, judging: Judging, plan: Plan) -> pa.ChunkedArray:
-    """Return the label that metrics with ``judging`` read, or the sum of several times their weights."""
+    """Return the column of labels that metrics with ``judging`` read: one label, or a weighted sum of several."""
     if judging.label is None:
         return rows.table[LABEL]
     if judging.label in plan.labels:
@@ -99,7 +102,7 @@ def read_label(rows: BucketRows, judging: Judging, plan: Plan) -> pa.ChunkedArra
 
 
 def _weighted(weights: dict[str, float], rows: BucketRows) -> pa.ChunkedArray:
-    """Return the sum of the labels above 0 times their ``weights``, null where all are null."""
+    """Return the sum of the labels above 0 times their ``weights`` (by column); null in a row without any label."""
     total, valid = np.zeros(len(rows)), np.zeros(len(rows), np.bool_)
     for column, weight in weights.items():
         total += weight * np.maximum(rows.labels(column), 0).astype(np.float64)

@@ -1,4 +1,4 @@
-"""The pairs of group and item that groups had before, as far as a bucket has these groups."""
+"""The past of a bucket: the (group, item) pairs that its groups had before."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ from sparkrank.numeric.array_types import Codes, Flags, Ints
 
 @dataclass(frozen=True)
 class ListedPairs:
-    """The ``pairs`` of the groups that ``rows`` have, with the ``group`` of each row and ``own`` that of each pair."""
+    """The (group, item) ``pairs`` of the past whose group has a row in ``rows``.
+
+    ``group`` has the number of each row's group, ``own`` the number of each pair's group, and ``groups`` is their
+    count.
+    """
 
     rows: BucketRows
     group: Codes
@@ -40,7 +44,7 @@ class ListedPairs:
         return cls(rows, group[:count], of_pairs, len(is_listed), pairs, plan)
 
     def counts(self) -> Mapping[tuple[str, str], int]:
-        """Return what is counted of the pairs."""
+        """Return the counts for checks about the pairs: none, as pairs have no times."""
         return {}
 
     def flags(self) -> Flags:
@@ -48,7 +52,7 @@ class ListedPairs:
         return has_match(self.group, self.rows.table[ITEM], self.own, self.pairs[ITEM], self.groups)
 
     def items_had(self) -> Ints:
-        """Return for each row how many different items the pairs of its group have."""
+        """Return, for each row, the number of distinct items in the pairs of its group."""
         first = np.unique(paired(self.own, encode(self.pairs[ITEM])[0]), return_index=True)[1]
         return np.bincount(self.own[first], minlength=self.groups)[self.group]
 

@@ -40,7 +40,10 @@ class ListedRows(NamedTuple):
 
 
 def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> ListedRows:
-    """Return the list of the ``index``-th model. If ``plan`` has ``duplicates=first``, repeated items are removed."""
+    """Return the list of the ``index``-th model. Adds the number of repeated items to ``counts``.
+
+    If ``plan`` has ``duplicates=first``, the list is without them; with ``once``, they get no credit.
+    """
     column = score_column(index)
     retrieved = judged.rows.rows_with(column)
     listed = ListedRows(judged.rows.present(column), retrieved)
@@ -62,9 +65,9 @@ def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: 
 
 
 def _best_of_each(twins: Twins, by: Sequence[NDArray[np.generic]]) -> Ints:
-    """Return the rows without twins, and of each set of twins the row that is highest by the last of ``by``.
+    """Return the rows without twins, and of each set of twins (rows of the same group and item) the highest row.
 
-    The one before the last decides between rows that are equal by the last, and so on.
+    The last array of ``by`` says which is the highest. The one before it decides between equal rows, and so on.
     """
     stays = np.ones(len(by[-1]), np.bool_)
     stays[twins.rows] = False
@@ -74,7 +77,7 @@ def _best_of_each(twins: Twins, by: Sequence[NDArray[np.generic]]) -> Ints:
 
 
 def chosen_groups(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> Flags | None:
-    """Flag the groups in which the ``index``-th model is evaluated. None means all groups."""
+    """Flag the groups in which the ``index``-th model is evaluated (None: all). Adds the others to ``counts``."""
     definitions = plan.definitions
     if not definitions.chooses_groups or judged.with_truth is None:
         return None

@@ -30,11 +30,13 @@ class Matches:
     """The result of matching list rows with truth rows.
 
     ``items`` has the items of list rows, then of truth rows: integers, or indices into ``distinct`` if it is not None.
-    ``row`` has the truth row that gives each list row its label, or -1. A truth row is :data:`BEATEN` if it has no
-    label or if another truth row of its item takes precedence. ``overruled`` counts rows of the second kind with
-    a lower label, and ``joined`` counts the groups that have both list rows and truth rows. ``with_truth`` flags the
-    groups with a judged item. ``pairs`` counts the pairs of a list row and a judged item of its group, and ``places``
-    the judged items that would fit into the lists of their groups.
+    ``labels`` and ``judged`` have the label of each truth row, and whether it has one. ``row`` has the truth row that
+    gives each list row its label, or -1. ``fates`` says what becomes of each truth row: it is :data:`BEATEN` if it has
+    no label or if another truth row of its item takes precedence, and else :data:`LISTED` or :data:`UNLISTED`.
+    ``overruled`` counts truth rows that lose to a higher label, and ``joined`` counts the groups that have both list
+    rows and truth rows. ``with_truth`` flags the groups with a judged item (one with a label in the truth). ``pairs``
+    counts the pairs of a list row and a judged item of its group, and ``places`` the judged items that would fit into
+    the lists of their groups. ``twins`` are the list rows with the same group and item as another list row.
     """
 
     items: Ints
@@ -94,7 +96,10 @@ def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Match
 def has_match(
     codes: Codes, items: pa.ChunkedArray, codes_of_pairs: Codes, items_of_pairs: pa.ChunkedArray, groups: int
 ) -> Flags:
-    """Flag the rows whose group and item are one of the pairs, none of which lacks an item. No null has a match."""
+    """Flag the rows whose (group, item) pair is one of the given pairs. A row without an item is not flagged.
+
+    Every pair has an item. ``groups`` is the number of groups.
+    """
     flags = np.zeros(len(codes), np.bool_)
     if not len(codes) or not len(codes_of_pairs):
         return flags

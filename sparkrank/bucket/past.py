@@ -1,6 +1,6 @@
-"""The pairs of group and item that groups had before, which come to a bucket as rows of their own.
+"""The past: tables of the (group, item) pairs that groups had before. They come to a bucket as rows of their own.
 
-They leave the rows of lists and truth before these become groups, so that a group that is only in the past is none.
+These rows are taken out before groups are formed, so that a group that is only in the past is not evaluated.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sparkrank.numeric.key_hashes import Hashes, hash_keys
 
 
 def without_past(table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> tuple[pa.Table, dict[str, pa.Table]]:
-    """Return the rows of lists and truth, and the pairs of each table of the past. Counts the rows of these tables."""
+    """Return the rows of lists and truth, and the pairs of each table of the past. Adds its rows to ``counts``."""
     if not plan.past:
         return table, {}
     past = table[PAST].to_numpy()
@@ -39,7 +39,7 @@ def without_past(table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) 
 
 
 def _where(table: pa.Table, flags: Flags) -> pa.Table:
-    """Return the flagged rows of ``table``, without a copy if they stand together, as sides mostly do."""
+    """Return the flagged rows of ``table``, without a copy if they are adjacent, as rows of one input mostly are."""
     rows = np.flatnonzero(flags)
     if len(rows) and rows[-1] - rows[0] + 1 > len(rows):
         return table.filter(pa.array(flags))
@@ -47,7 +47,7 @@ def _where(table: pa.Table, flags: Flags) -> pa.Table:
 
 
 def with_values(rows: pa.Table, read: Sequence[str]) -> pa.Table:
-    """Return the ``rows`` without a null or NaN in a column of ``read``."""
+    """Return those of ``rows`` that have no null or NaN in the columns ``read``."""
     columns = map(rows.column, read)
     missing = [pc.is_null(column, nan_is_null=True) for column in columns if _may_lack_values(column)]
     if not missing:
@@ -62,9 +62,9 @@ def _may_lack_values(column: pa.ChunkedArray) -> bool:
 def with_past(
     rows: BucketRows, pairs: Mapping[str, pa.Table], plan: Plan, counts: Counter[tuple[str, str]]
 ) -> BucketRows:
-    """Return ``rows`` with a column for each table of the past, which flags the rows whose pair the table has.
+    """Return ``rows`` with a column of flags for each table of the past: whether it has the row's (group, item) pair.
 
-    A slice by the number of items that the group had before has a column too.
+    A slice by the number of items that the group had before gets a column too. Adds to ``counts``.
     """
     columns: dict[str, pa.Array] = {}
     for name, own in pairs.items():
@@ -83,7 +83,7 @@ def with_past(
 
 
 def hashes_with_past(hashes: Hashes, pairs: Mapping[str, pa.Table]) -> Hashes:
-    """Return ``hashes``, those of the keys of groups, with those of the groups that ``pairs`` are of."""
+    """Return ``hashes``, the hashes of group keys, together with those of the groups in ``pairs``."""
     past = [hash_keys([one_array(own[name]) for name in key_columns(own)]) for own in pairs.values()]
     return np.unique(np.concatenate([hashes, *past])) if past else hashes
 
@@ -91,7 +91,7 @@ def hashes_with_past(hashes: Hashes, pairs: Mapping[str, pa.Table]) -> Hashes:
 def without_excluded(
     rows: BucketRows, codes: Codes, plan: Plan, counts: Counter[tuple[str, str]]
 ) -> tuple[BucketRows, Codes]:
-    """Leave out the rows whose pair ``plan`` excludes. Their groups stay, even without a row."""
+    """Return ``rows`` and ``codes`` without the pairs that ``plan`` excludes. Groups stay, even without a row."""
     if plan.exclude is None:
         return rows, codes
     excluded = rows.values(past_column(plan.exclude)).astype(np.bool_)

@@ -19,7 +19,7 @@ from sparkrank.ranking.ranking import Ranking
 def position_sums(
     ranking: Ranking, scores: Floats, weights: Floats | None, chosen: Flags | None, values: Segments, plan: Plan
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield the name of each sum of the table ``positions`` with its limbs, shape (values, 6).
+    """Yield the name of each sum of the table ``positions``, and the limbs of the exact sum, shape (values, 6).
 
     ``values`` divides the groups by the value of a slice. ``scores`` has the score of each row with one, and
     ``weights`` the weight of each judged row, if rows have weights. ``chosen`` flags the groups that are evaluated.
@@ -32,7 +32,7 @@ def position_sums(
     )
 
     def cells(position: Ints | Codes, group: Codes) -> tuple[Ints, Segments]:
-        """Return the rows within the depth in evaluated groups, divided by slice value and position."""
+        """Return the rows of evaluated groups down to the depth, and segments by slice value and position."""
         within = position <= depth if chosen is None else (position <= depth) & chosen[group]
         rows = np.flatnonzero(within)
         value = codes_of(values.of(group[rows]), len(rows))
@@ -59,9 +59,9 @@ def position_sums(
 
 
 def _spread(ranking: Ranking, weights: Floats) -> Floats:
-    """Return the weight of each ranked row, where tied rows have the mean of their weights.
+    """Return the weight of each ranked row. If positions are dense, tied rows get the mean of their weights.
 
-    So no sum depends on the order of tied rows, which may be that of the input where no rule orders them.
+    Otherwise sums would depend on the order of tied rows, which may be that of the input.
     """
     of_row, blocks = weights[ranking.row], ranking.sorted_rows.blocks
     if ranking.positions != "dense" or not len(blocks.row):

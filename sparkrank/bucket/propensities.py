@@ -20,7 +20,7 @@ LEAST_PROPENSITY = 1e-9  # so that squares of weights, which are up to its inver
 
 
 def bad_propensities(rows: BucketRows, plan: Plan) -> Flags | None:
-    """Flag the rows whose propensity is read and is none. None means that there is no such row."""
+    """Flag the rows without a valid propensity (from 1e-9 to 1) where a metric reads it. None means no such row."""
     known = np.zeros(len(rows), np.bool_)
     known[_known(rows)[0]] = True
     flags = _read(rows, plan) & ~known
@@ -28,7 +28,7 @@ def bad_propensities(rows: BucketRows, plan: Plan) -> Flags | None:
 
 
 def _known(rows: BucketRows) -> tuple[Ints, Floats]:
-    """Return the rows that have a propensity, and their propensities."""
+    """Return the rows that have a valid propensity, and their propensities."""
     values = rows.present(PROPENSITY).astype(np.float64, copy=False)
     are_known, given = _are_propensities(values), rows.rows_with(PROPENSITY)
     return np.flatnonzero(are_known) if given is None else given[are_known], values[are_known]
@@ -63,7 +63,7 @@ def propensities_of(rows: BucketRows, plan: Plan) -> Floats | None:
 
 
 def with_propensities(read: pa.Table, truth: BucketRows, pair: Codes | Ints, row: Codes, plan: Plan) -> pa.Table:
-    """Return ``read``, rows of lists and of the ``truth`` after them, with the propensity of the item in each row.
+    """Return ``read`` (the rows of lists, then of the ``truth``) with the propensity of each row's item.
 
     ``pair`` has the number of each row's (group, item) pair in the truth, and ``row`` the matching row of the truth for
     each row of the lists, or -1. Of several relevant rows of an item, the lowest propensity counts.
@@ -80,9 +80,9 @@ def with_propensities(read: pa.Table, truth: BucketRows, pair: Codes | Ints, row
 
 
 def weights_of(judgments: Judgments, chosen: Flags | None, weighed: WeighedRows) -> tuple[Floats, int]:
-    """Return the weight of each relevant row of the groups ``chosen`` (None: all), of each item once.
+    """Return the weights of the relevant rows of the groups ``chosen`` (None: all), one for each group and item.
 
-    The second result is the number of weights that are clipped.
+    A weight is 1 / propensity, and 1 / ``weighed.clip`` at most. The second result is the number of clipped weights.
     """
     assert judgments.propensities is not None  # noqa: S101 - rows are weighed by them
     flags = judgments.flags(weighed.rel)
@@ -92,7 +92,7 @@ def weights_of(judgments: Judgments, chosen: Flags | None, weighed: WeighedRows)
 
 
 def weight_sums(states: WeightStates, weights: Floats, clipped: int) -> Iterator[tuple[str, Floats]]:
-    """Yield the names and the limbs of the sums over weighed rows, from which ``quality`` says what the weights do."""
+    """Yield the name and the limbs of each sum over the weights of rows. The table ``quality`` is made from them."""
     yield states.rows, whole_limbs(np.array([len(weights)]))
     yield states.weights, exact_sums(weights)
     yield states.squares, exact_sums(np.square(weights))

@@ -1,4 +1,8 @@
-"""The rankings of one model in a bucket, and the states computed from these rankings. Uses only pyarrow and numpy."""
+"""The rankings of one model in a bucket, and the states computed from these rankings. Uses only pyarrow and numpy.
+
+States are the sums and counts from which metrics are computed. The limbs of an exact sum are the float64 numbers that
+it consists of (:mod:`sparkrank.numeric.exact_sums`). A part is one of up to 64 subsets of the groups.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +75,7 @@ ROUNDING = 2.0**-40  # tolerance for a value out of range, larger than the round
 
 
 class CheckedModel(NamedTuple):
-    """The same model with another label, and flags of the groups that have that label in all rows (``whole``)."""
+    """A ``model`` with a label that checks others, and flags of the groups with that label in all rows (``whole``)."""
 
     model: RankedModel
     whole: Flags
@@ -83,8 +87,8 @@ class RankedModel:
 
     ``listed`` has the model's list, taken from the bucket's ``rows``. ``chosen`` flags the groups in which the model is
     evaluated (None means all groups). ``weights`` maps each weight column to the weights of the groups. ``assumed`` has
-    the same model as metrics see it that assume something of rows without a label, if there are such rows. ``checked``
-    has it by the labels that check others.
+    the same model for each assumption of metrics about rows without a label, if there are such rows. ``checked`` has it
+    for each label that checks others.
     """
 
     name: str
@@ -116,7 +120,7 @@ class RankedModel:
         return {(check, self.name): count for check, count in counted.items()}
 
     def counts_of_metrics(self) -> dict[tuple[str, str], int]:
-        """Return the counts of groups by what a metric says of them."""
+        """Return counts of the groups with values out of range, above the ideal, or decided by ties."""
         plan = self.plan
         counted = {checks.outside_range(*bounds): self._outside(*bounds) for bounds in plan.ranges}
         counted |= {checks.above_ideal(*own): self._outside(own[0], -math.inf, own[1]) for own in plan.beatable}
@@ -229,9 +233,9 @@ class RankedModel:
 
     @cached
     def _differences(self, metric: Metric) -> Floats:
-        """Return the value of each group by the label that checks ``metric``, less that by its own; NaN if unchecked.
+        """Return the value of each group by the label that checks ``metric``, minus the value by its own label.
 
-        A value that is undefined by one of the labels counts what it counts in means, or else 0.
+        It is NaN in groups that lack the first label in a row. An undefined value counts as in means, or else as 0.
         """
         other, whole = self.checked[str(metric.checked_by)]
         counted_as = self.plan.definitions.counts_undefined_as or 0.0
@@ -241,12 +245,12 @@ class RankedModel:
         return np.where(whole, by_other - own, np.nan)
 
     def checked_counts(self) -> dict[tuple[str, str], int]:
-        """Return the number of evaluated groups that have a label in all rows, by the label that checks others."""
+        """Return, for each label that checks others, the number of evaluated groups that have it in all rows."""
         whole = {label: self._chosen(checked.whole) for label, checked in self.checked.items()}
         return {(checks.checked_groups(label), self.name): int(flags.sum()) for label, flags in whole.items()}
 
     def seen_by(self, metric: Metric) -> RankedModel:
-        """Return the model with the rows and labels that ``metric`` assumes."""
+        """Return the model with the labels that ``metric`` assumes for rows without one, if it assumes any."""
         assumption = assumption_of(metric)
         return self if assumption is None else self.assumed.get(assumption, self)
 
@@ -370,7 +374,7 @@ class RankedModel:
         return {rule: count_segments(rule, scored, sums, parted.segments, owner) for rule, sums in rules}
 
     def part_values(self, parted: GroupSlice) -> Iterator[tuple[Metric, SegmentCounts]]:
-        """Yield, for each metric of :attr:`Plan.distributions`, the groups in each part and bin of its values."""
+        """Yield, for each metric of :attr:`Plan.distributions`, the number of groups in each part and bin of values."""
         evaluated = parted.segments.of(self.chosen)
         for metric in self.plan.distributions:
             values, counted = self._in_mean(metric, evaluated)
@@ -473,7 +477,7 @@ class RankedModel:
             yield ItemCounts.of(self._key(groups, exposure), items, codes, exposed, relevant, segments)
 
     def attention(self, groups: GroupSlice, part: Codes) -> Iterator[ItemCounts]:
-        """Yield the attention to values, and how many relevant rows have them; ``part`` has the part of each group."""
+        """Yield the attention to each value of a column, and its relevant rows; ``part`` has the part of each group."""
         judgments, plan = self.ranking.judgments, self.plan
         for exposure in plan.value_exposures:
             column = ValueColumn(str(exposure.by), "category")
@@ -496,7 +500,7 @@ class RankedModel:
         return self._one_of_each(np.flatnonzero(self.ranking.judgments.flags(rel)))
 
     def _one_of_each(self, rows: Ints) -> Flags:
-        """Flag one of ``rows`` for each item and group that they have."""
+        """Flag one of ``rows`` for each pair of a group and an item."""
         judgments = self.ranking.judgments
         pair = paired(judgments.codes[rows], self.rows.items()[0][rows])
         of_pair = np.empty(int(pair.max(initial=-1)) + 1, np.int64)

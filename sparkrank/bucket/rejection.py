@@ -66,7 +66,7 @@ def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Bu
 
 
 def _bad_values(rows: BucketRows, plan: Plan) -> dict[str, Flags | None]:
-    """Return flags of the rows whose values, or whose gains, cannot be evaluated, by reason."""
+    """Return, by reason, flags of the rows with a value or a gain that cannot be evaluated."""
     reasons: dict[str, Flags | None] = {}
     for kind, (check, test) in _VALUE_TESTS.items():
         columns = [value_column(index) for index, value in enumerate(plan.value_columns) if value.kind == kind]
@@ -106,7 +106,7 @@ def _without_item(rows: BucketRows, names: Sequence[str]) -> Flags | None:
 
 
 def _no_position(rows: BucketRows, name: str, first: int) -> Flags | None:
-    """Flag scores (negated ranks) that are not integers, that are above ``first``, or that exceed 32-bit positions."""
+    """Flag scores (negated ranks) that are fractions, above ``first`` (the first position's), or beyond 32 bits."""
     scores = rows.floats(name)
     with np.errstate(invalid="ignore"):
         is_position = (scores == np.rint(scores)) & (scores <= first) & (scores >= -MOST_POSITION)
@@ -138,7 +138,7 @@ def _small_weight(rows: BucketRows, name: str) -> Flags | None:
 
 
 def _no_value(rows: BucketRows, name: str) -> Flags | None:
-    """Flag values that are NaN or too large, in contrast to nulls."""
+    """Flag values that are NaN or too large. Nulls are not flagged."""
     values, valid = rows.floats(name), rows.valid(name)
     bad = ~(np.abs(values) <= MOST_VALUE)
     return _flags(bad if valid is None else bad & valid)
@@ -155,14 +155,14 @@ def _no_vector(rows: BucketRows, name: str) -> Flags | None:
 
 
 def _bad_gain(rows: BucketRows, labels: NDArray[np.generic], plan: Plan, column: ValueColumn) -> Flags | None:
-    """Flag relevant rows whose value in ``column`` is no gain, in contrast to nulls."""
+    """Flag relevant rows with a gain in ``column`` that is below 0 or too small. Nulls are not flagged."""
     gains = rows.floats(value_column(plan.value_columns.index(column)))
     least = LEAST_LABEL if plan.gain_columns[column] else 0.0
     return _flags(is_relevant(labels, None) & ((gains < 0) | ((gains > 0) & (gains < least))))
 
 
 def _without_gain(labels: NDArray[np.generic], listed: int) -> Flags | None:
-    """Flag ``labels`` other than the whole numbers below ``listed``, unless they are below 0."""
+    """Flag ``labels`` without a listed gain: fractions above 0, and labels from ``listed``, the number of gains."""
     given = labels.astype(np.float64)
     return _flags((given >= listed) | ((given > 0) & (given != np.rint(given))))
 

@@ -1,4 +1,4 @@
-"""Slices of relevant rows: whole lists, in which the relevant rows of other values count as not relevant.
+"""Slices by relevant rows: whole lists, in which relevant rows with another slice value count as not relevant.
 
 The groups of a value are those with a relevant row of the value. A group with relevant rows of several values is
 evaluated once for each, from a copy of its rows; copies are made for at most as many rows at a time as a bucket has.

@@ -56,7 +56,7 @@ class SlicedRows:
 
 
 def sliced_rows(rows: BucketRows, plan: Plan, columns: Slice) -> SlicedRows:
-    """Slice rows by the values in ``columns``. More than :data:`MOST_SLICE_VALUES` distinct values are an error."""
+    """Return the slice of ``rows`` by their values in ``columns``. Raises :class:`InputError` for too many values."""
     name = slice_name(columns)
     parts = [_values(rows, plan, part) for part in columns]
     groups = groups_of(parts)
@@ -74,14 +74,14 @@ def _values(rows: BucketRows, plan: Plan, part: SliceColumn) -> pa.ChunkedArray:
 
 
 def _intervals(values: Floats, part: SliceColumn) -> pa.ChunkedArray:
-    """Return the interval of each value, of those that ``part`` has. NaN has none."""
+    """Return the interval of each value, out of the intervals of ``part``. NaN becomes null."""
     places = np.searchsorted(np.array(part.edges), values, side="right").astype(np.int32)
     codes = pa.array(places, mask=np.isnan(values))
     return pa.chunked_array([pa.DictionaryArray.from_arrays(codes, pa.array(part.intervals))])
 
 
 def validate_count(columns: Slice, count: int, plan: Plan, where: str = "") -> None:
-    """Raise :class:`InputError` if the slice of ``columns`` has more values than states can be kept of."""
+    """Raise :class:`InputError` if the slice of ``columns`` has too many values (``count``) or too many states."""
     most, named = (
         MOST_POOLED_VALUES if pools(columns) else MOST_SLICE_VALUES,
         f'the slice "{shorten(slice_name(columns))}" has',

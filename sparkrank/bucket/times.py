@@ -1,8 +1,8 @@
-"""The times of lists beside those of their truth, of what their groups had before, and of their items.
+"""Comparisons of the time of a list with the times of its truth, of the past of its group, and of its items.
 
-A time is a whole number here: microseconds, days, or the number itself. The time of a row in a list is that of its pair
-of group and item, which is the earliest one where the list repeats the pair. A row without a time has that of its
-group's list, the earliest one of all rows in the list. A truth has these times too. Equal times are not before another.
+A time is a whole number here: microseconds, days, or the number itself. A row has the list time of its (group, item)
+pair: the earliest one, if the list repeats the pair. If the pair has none, the row has the earliest time of its group's
+list. This holds for list rows and truth rows. A time equal to another is not before it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def times_of(column: pa.ChunkedArray, unknown: int) -> Ints:
 
 @dataclass(frozen=True)
 class ListTimes:
-    """The times of lists, by the code of a pair and by the code of a group. It is :data:`NEVER` where none is known."""
+    """The times of lists, by number of a (group, item) pair and of a group. An unknown time is :data:`NEVER`."""
 
     of_pairs: Ints
     of_groups: Ints
@@ -48,7 +48,7 @@ class ListTimes:
         return cls(_earliest(times, pair, pairs), _earliest(times, group, groups))
 
     def at(self, pair: Codes, group: Codes) -> Ints:
-        """Return the time of the list for rows with these pairs and groups."""
+        """Return the time of the list for rows with these numbers of pairs and groups."""
         own = self.of_pairs[pair]
         return np.where(own == NEVER, self.of_groups[group], own)
 
@@ -66,13 +66,13 @@ def _times_of_lists(rows: BucketRows) -> Ints:
 
 @dataclass(frozen=True)
 class TimedPairs(ListedPairs):
-    """Pairs with the time at which the group had the item. A pair later than the list is left out for this list.
+    """Pairs of the past with the times at which the group had the item. A list ignores pairs of a later time.
 
     A pair without a time counts for every list.
     """
 
     def counts(self) -> Mapping[tuple[str, str], int]:
-        """Count the rows of the pairs that are later than the list of their group."""
+        """Return the number of pairs that are later than the list of their group."""
         late = self._had > self._lists.at(self._pair[len(self.rows) :], self.own)
         return {(checks.LATE_PAST, ""): int(np.count_nonzero(late))}
 
@@ -86,7 +86,7 @@ class TimedPairs(ListedPairs):
         return flags
 
     def items_had(self) -> Ints:
-        """Return for each row how many different items its group had by the time of the list."""
+        """Return, for each row, the number of distinct items that its group had by the time of the list."""
         own, index = np.unique(self._pair[len(self.rows) :], return_index=True)
         group, first = self.own[index], self._first[own]
         until = self._until
@@ -105,7 +105,7 @@ class TimedPairs(ListedPairs):
 
     @cached_property
     def _pair(self) -> Codes:
-        """The pair of each row, then of each pair of the past."""
+        """The number of the (group, item) pair of each row, then of each pair of the past."""
         return paired(np.concatenate([self.group, self.own]), encode(self.items)[0])
 
     @cached_property
@@ -118,7 +118,7 @@ class TimedPairs(ListedPairs):
 
     @cached_property
     def _first(self) -> Ints:
-        """The first time of each pair, and :data:`NEVER` of a pair that the past does not have."""
+        """The earliest time of each pair in the past, or :data:`NEVER` if the past does not have the pair."""
         return _earliest(self._had, self._pair[len(self.rows) :], self._pairs)
 
     @cached_property
@@ -128,17 +128,17 @@ class TimedPairs(ListedPairs):
 
     @cached_property
     def _until(self) -> Ints:
-        """The time of each row's list. In arrays, several lists of one group have times of their own."""
+        """The time of each row's list. If the input has arrays, each list of a group has its own time."""
         if self.plan.arrays:
             return times_of(self.rows.table[TIME], NEVER)
         return self._lists.of_groups[self.group]
 
 
 def without_times(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> BucketRows:
-    """Return ``rows`` without columns of times, after counting what came too early.
+    """Return ``rows`` without columns of times. Adds the numbers of rows that came too early to ``counts``.
 
-    Explanations get columns that flag such rows: those of lists that show an item too early, and those of lists and
-    truth whose truth came before the list.
+    An explanation gets columns that flag such rows: list rows before the first time of their item, and rows of lists
+    and truth whose truth is before the list.
     """
     if not plan.times:
         return rows

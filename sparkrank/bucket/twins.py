@@ -42,7 +42,7 @@ class Twins:
         return last
 
     def one_of_each(self, rows: int) -> Ints | None:
-        """Return the last row with the same group and item as each of n ``rows``, or None if there are no twins."""
+        """Return, for each of n ``rows``, the last row with its group and item. None means that there are no twins."""
         if not self.count:
             return None
         row = np.arange(rows)
@@ -50,7 +50,10 @@ class Twins:
         return row
 
     def first_of(self, order: Floats) -> Floats:
-        """Return ``order`` (a value per row, or NaN), with each twin given the lowest value of its group and item."""
+        """Return ``order`` with the rows of the same group and item all at their lowest value.
+
+        NaN remains only where all of them are NaN.
+        """
         if not self.count:
             return order
         first, shared = np.full(self.count, np.nan), order.copy()

@@ -23,11 +23,12 @@ def unmatched_rows(
     keys: pa.Table | None,
     few: Ints,
 ) -> dict[str, UnmatchedRow]:
-    """Choose one unmatched row of each side (lists or truth), whose item has the lowest hash.
+    """Return the unmatched row whose item has the lowest hash, for each side (lists or truth) with such a row.
 
-    ``sides`` gives the first row of each side and flags of its unmatched rows. ``items`` has the items of all rows, as
-    integers or as indices into ``distinct``, of which ``hashes`` are the hashes. ``few`` are the rows with the lowest
-    hashes, if known, among which there mostly is an unmatched one.
+    ``sides`` has the first row of each side, and flags of its unmatched rows. ``items`` has the items of all rows, as
+    integers or, if ``distinct`` is not None, as indices into it. ``hashes`` are the hashes of ``distinct``. ``keys``
+    has the group key of each row (None: the results have no key). ``few`` are rows with the lowest hashes, if known:
+    they are tried first.
     """
     unmatched = {}
     for side, (start, flags) in sides.items():

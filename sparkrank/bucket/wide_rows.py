@@ -100,7 +100,7 @@ class _LongRows(NamedTuple):
 
 
 def _long_rows(rows: BucketRows, models: int) -> _LongRows:
-    """Give all rows of a group and item one wide row. If a model repeats an item, its rows get separate wide rows."""
+    """Return the long rows with their wide rows: one for each group and item, and more if a model repeats the item."""
     model = one_array(rows.table[MODEL]).fill_null(_NO_MODEL).to_numpy().astype(np.uint8)
     has_item = rows.valid(ITEM)
     if has_item is not None:
@@ -115,7 +115,7 @@ def _long_rows(rows: BucketRows, models: int) -> _LongRows:
 
 
 def _numbered(groups: Groups, items: Ints, model: NDArray[np.uint8], models: int) -> _LongRows:
-    """Give all rows of a group and item one wide row.
+    """Return the long rows with one wide row for each pair of a group and an item.
 
     The compiled loop numbers wide rows group by group, which also makes the steps that follow faster.
     """
@@ -136,7 +136,7 @@ def _last_model_first(model: NDArray[np.uint8], rows: Ints) -> Ints:
 
 
 def _of_model(wide: Codes, model: NDArray[np.uint8]) -> Ints:
-    """Return a number for each pair of wide row and model."""
+    """Return a number for each row's pair of wide row and model. Equal pairs have equal numbers."""
     return wide.astype(np.int64) * (_NO_MODEL + 1) + model
 
 
@@ -149,7 +149,7 @@ def _item_numbers(rows: BucketRows) -> Ints:
 
 
 def _occurrences(rows: BucketRows, long: _LongRows) -> Ints:
-    """Count, for each row that has a model, how often the row's item is higher up in the list of the same model."""
+    """Return, for each row with a model, how often its item is higher up in the list of the same model."""
     occurrence, joined = np.zeros(len(rows), np.int64), np.flatnonzero(long.is_joined)
     twins = Twins.of_pairs(encode(pa.chunked_array([_of_model(long.wide[joined], long.model[joined])]))[0])
     places = joined[twins.rows]

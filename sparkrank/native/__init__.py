@@ -50,9 +50,9 @@ _choices = _Choices()
 
 
 def runs(loop: str, serves: bool = True) -> bool:
-    """Return whether to run the compiled ``loop`` and not numpy: loops must be built, and ``serves`` must be true.
+    """Return whether to run the compiled ``loop``, not numpy: loops must be built, and ``serves`` (it applies) be true.
 
-    The choice is counted as ``<loop> compiled`` or ``<loop> numpy``.
+    Counts the choice as ``<loop> compiled`` or ``<loop> numpy``.
     """
     compiled = COMPILED and serves
     _choices.counts[f"{loop} {'compiled' if compiled else 'numpy'}"] += 1

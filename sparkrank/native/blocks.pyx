@@ -96,10 +96,11 @@ def count(
 ):
     """Count rows and relevant rows in ``counted``, by the score bins that ``way`` and ``size`` define (:func:`pages`).
 
-    ``counted`` (segments · span) has one place per segment and code, with codes from ``lowest``. ``left_out`` (pages,
-    or empty) has the number of codes omitted before each page. ``segments`` (or empty) has the segment of each row
-    or, if ``owners`` has an index for each row, of each index. ``offsets`` (segments · span, or empty) gets the sums
-    of the distances of scores from the start of their bins, in 2^-32 of a bin's width.
+    ``counted`` (segments · span) has one element per segment and bin code, with codes from ``lowest``. Its high 32 bits
+    get the relevant rows, and its low 32 bits the other rows. ``left_out`` (pages, or empty) has the number of codes
+    omitted before each page. ``segments`` (or empty) has the segment of each row or, if ``owners`` has an index for
+    each row, of each index. ``offsets`` (segments · span, or empty) gets the sums of the distances of scores from the
+    start of their bins, in 2^-32 of a bin's width.
     """
     with nogil:
         if way == _LEADING_BITS:
@@ -164,12 +165,12 @@ def weigh(
     double[:, ::1] neg,
     double[:, ::1] offsets,
 ):
-    """Add the weights of relevant rows to ``pos``, and of other rows to ``neg``, both of the shape (kept, limbs).
+    """Add the weights of relevant rows to ``pos``, and of other rows to ``neg``, both of the shape (bins, 6).
 
-    Scores have places as in :func:`count`, and ``number`` (segments · span) has the row of ``pos`` for each place with
-    rows. Limbs are multiples of ``units``, and only limbs from ``first`` to before ``last`` may be nonzero. ``offsets``
-    (kept, 6; or empty) gets the weighted sums of the distances of scores from the start of their bins, in 2^-32 of a
-    bin's width.
+    The six limbs of an exact sum are multiples of ``units``, and only limbs from ``first`` to before ``last`` may be
+    nonzero. Segments and bin codes are as in :func:`count`: ``number`` (segments · span) has the row of ``pos`` for
+    each pair of both with rows. ``offsets`` (bins, 6; or empty) gets the weighted sums of the distances of scores from
+    the start of their bins, in 2^-32 of a bin's width.
     """
     cdef Anchors* anchors = new Anchors(&units[0])
     cdef Limbs limbs
@@ -273,7 +274,7 @@ cdef inline double _inside(double score) noexcept nogil:
 
 
 def codes(int way, double size, const int64_t[::1] blocks, int64_t[::1] found):
-    """Fill in the code of each bin number in ``blocks``, for bins that ``way`` and ``size`` define (:func:`pages`)."""
+    """Fill in ``found``: the code of each bin number in ``blocks``. ``way`` and ``size``: see :func:`pages`."""
     cdef Cut cut = _cut(way, size)
     with nogil:
         if way == _LEADING_BITS:
@@ -296,7 +297,7 @@ cdef inline void _codes(int way, Cut cut, const int64_t[::1] blocks, int64_t[::1
 
 
 def ascend(int64_t first, int64_t least, Whole[::1] steps, int64_t[::1] found):
-    """Fill in n + 1 numbers that start with ``first`` and increase by each of the n ``steps`` plus ``least``.
+    """Fill in ``found``: n + 1 numbers that start with ``first`` and grow by each of the n ``steps`` plus ``least``.
 
     Arithmetic is modulo 2^64, because a step may exceed the range of the type.
     """
@@ -310,7 +311,10 @@ def ascend(int64_t first, int64_t least, Whole[::1] steps, int64_t[::1] found):
 
 
 def kept(const int64_t[::1] counted, int64_t[::1] place, int64_t[::1] pos, int64_t[::1] neg):
-    """Fill in the index (``place``), relevant rows (``pos``) and other rows (``neg``) of each place that has rows."""
+    """Fill in the index (``place``), relevant rows (``pos``) and other rows (``neg``) of each element with rows.
+
+    ``counted`` has the counts of :func:`count`.
+    """
     cdef Py_ssize_t each, found = 0
     with nogil:
         for each in range(counted.shape[0]):
@@ -335,7 +339,7 @@ def add(
 
 
 def sort_rows(list runs, bint are_sorted, int64_t[::1] bins, uint8_t[::1] relevant, double[::1] weights):
-    """Fill in ``bins``, ``relevant`` and ``weights``, sorted by bin. ``weights`` is empty if rows have no weights.
+    """Fill in ``bins``, ``relevant`` and ``weights`` of n rows, sorted by bin. ``weights`` is empty if rows have none.
 
     ``runs`` are triples of such arrays, with n rows in all and at least one in each. ``are_sorted`` says that each run
     is already sorted by bin. The order within a bin is arbitrary.
@@ -371,10 +375,11 @@ def sweep_rows(
     double[::1] tp,
     double[::1] fp,
 ):
-    """Fill in the positive or negative weight of each row (``pos``, ``neg``) and the running totals (``tp``, ``fp``).
+    """Fill in the weight of each row, in ``pos`` if it is relevant, else in ``neg``, and the totals ``tp`` and ``fp``.
 
-    Each row is a separate bin, and all four arrays have n elements. A row has its weight in ``weights`` (n), or 1 if
-    ``weights`` is empty. The totals include the row. ``taken`` (2, 6) has the limbs, as multiples of ``units``, of the
+    Each row is a separate bin, and all four arrays have n elements. ``tp`` and ``fp`` have the sums of ``pos`` and
+    ``neg`` down to each row. A row has its weight in ``weights`` (n), or 1 if
+    ``weights`` is empty. ``taken`` (2, 6) has the limbs, as multiples of ``units``, of the
     positives and negatives before the first row, and gets those after the last. All results are times ``scale``.
     """
     cdef Py_ssize_t row

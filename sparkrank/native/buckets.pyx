@@ -23,7 +23,7 @@ ctypedef fused Value:
 
 
 def buckets_of(Key[::1] keys, uint64_t buckets, uint16_t[::1] found):
-    """Fill in the bucket of each key, from the hash in :func:`sparkrank.numeric.key_hashes.hash_keys`."""
+    """Fill in ``found``: the bucket of each key, by its hash from :func:`sparkrank.numeric.key_hashes.hash_keys`."""
     cdef Py_ssize_t row
     cdef uint64_t mixed
     with nogil:

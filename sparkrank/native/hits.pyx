@@ -142,25 +142,26 @@ def sum_hits(
     double[::1] mid_ranks,
     int64_t[::1] tied_pairs,
 ):
-    """Fill in the number of each group's distinct list, and the sums over the hits of each distinct list.
+    """Fill in the ``number`` of each group's distinct list, and the sums over the hits of each distinct list.
 
-    Returns the number of distinct lists and the number of tied rows.
+    Returns the number of distinct lists and the number of tied rows. Groups share a distinct list if their lists have
+    the same size and the same positions of hits.
 
     ``codes`` (n) has the group of each row, ``scores`` (n) the scores, and ``relevant`` (n) the flags of relevant rows.
-    With ``only_hits``, groups without a relevant row are not searched for tied rows, and tied rows there are not counted.
-    Relevant rows have the gain ``alike``, or different ``gains`` (n, else empty). For each group, ``sizes`` has the
-    number of rows, ``hits`` the number of relevant rows, and ``unlisted`` (groups, else empty) the number of further
-    relevant rows without a score. If gains differ, ``unlisted_gains`` has the gains of the latter, and those of a group
-    begin at one of ``starts`` (groups + 1). ``cutoffs`` ascend, and the last is beyond every list. ``room`` is scratch
-    memory for the scores: n values and three more per group.
+    With ``only_hits``, groups without a relevant row are not searched for tied rows, and tied rows there are not
+    counted. Relevant rows all have the gain ``alike``, or each has its own in ``gains`` (n, else empty). For each
+    group, ``sizes`` has the number of rows, ``hits`` the number of relevant rows, and ``unlisted`` (groups, else empty)
+    the number of further relevant rows without a score. If gains differ, ``unlisted_gains`` has the gains of the
+    latter, and those of a group begin at one of ``starts`` (groups + 1). ``cutoffs`` ascend, and the last is beyond
+    every list. ``room`` is scratch memory for the scores: n values and three more per group.
 
     Tied rows share their positions or, if ``item_ends`` is not empty, are ordered by their items, descending.
     ``item_ends`` are the offsets of texts in the bytes ``items``, one text for each judged row. ``judged`` (n, or empty
     if all judged rows are listed) has the index of each row among the judged rows.
 
     If ``firsts`` (groups, else empty) has the number of relevant rows in earlier groups, the relevant rows are placed:
-    ``positions`` and ``placed`` (an entry for each) have their positions and their numbers, group by group, in the order
-    of positions. Rows are numbered by group and then in the order of the input. Tied rows are not placed rightly.
+    ``positions`` and ``placed`` (an entry for each) have their positions and their numbers, group by group, in the
+    order of positions. Rows are numbered by group and then in the order of the input. Tied rows are not placed rightly.
 
     The results of each distinct list, with room for as many lists as groups, are the numbers of its rows, of its hits,
     and of its relevant rows with the unlisted ones; ``places``, which marks hits among the first 64 positions as bits,
@@ -462,7 +463,7 @@ cdef void _stand(
 
 
 def sort_gains(const int64_t[::1] ends, double[::1] gains):
-    """Sort the ``gains`` of each group in descending order. Groups follow each other, and end where ``ends`` says."""
+    """Sort the ``gains`` of each group in place, descending. ``ends`` has the end of each group in ``gains``."""
     cdef Py_ssize_t group
     cdef int64_t start = 0
     with nogil:
@@ -473,7 +474,7 @@ def sort_gains(const int64_t[::1] ends, double[::1] gains):
 
 
 def sort_scores(double[::1] scores):
-    """Sort ``scores``, which must not contain NaN, in ascending order."""
+    """Sort ``scores`` in place, ascending. They must not contain NaN."""
     if scores.shape[0]:
         with nogil:
             ScoreSort.sort(&scores[0], scores.shape[0])
@@ -543,9 +544,10 @@ cdef class LargeList:
         self, const double[::1] discounts, int64_t start, const double[::1] best, double alike,
         const int64_t[::1] cutoffs, double[:, :, ::1] sums, Py_ssize_t at,
     ):
-        """Sum over the positions from ``start`` on, one per discount, and return whether more positions are needed.
+        """Add the positions from ``start`` on, one for each of ``discounts``, to ``sums`` (6, cut-offs, groups).
 
-        ``best`` has the gains of relevant rows in descending order; it is empty if all have the gain ``alike``.
+        Returns whether more positions are needed. The group has the index ``at`` in ``sums``. ``best`` has the gains of
+        relevant rows in descending order; it is empty if all have the gain ``alike``.
         """
         cdef bint more
         with nogil:

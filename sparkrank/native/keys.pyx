@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Compiled loops that number keys from 0, count and sort rows by these numbers, and find each group's highest scores."""
+"""Compiled loops that number keys from 0, count and sort rows by these numbers, and find each group's top scores."""
 
 from libc.math cimport rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -34,7 +34,7 @@ cdef enum:
 
 
 def number(list pieces, int32_t[::1] codes, int64_t[::1] distinct):
-    """Number the keys in the arrays of ``pieces`` by first occurrence, and return the number of distinct keys.
+    """Number the keys of all arrays in ``pieces`` by first occurrence, and return the number of distinct keys.
 
     Fills in the code of each key in ``codes``, and the distinct keys in ``distinct``, which needs room for all keys.
     """
@@ -57,7 +57,7 @@ cdef enum:
 
 
 def number_pairs(const int64_t[::1] one, const int64_t[::1] other, int32_t[::1] codes):
-    """Number the pairs of values from ``one`` and ``other`` by first occurrence, and return how many pairs differ.
+    """Number the pairs of values from ``one`` and ``other`` by first occurrence; return the number of distinct pairs.
 
     Fills in the code of each pair in ``codes``.
     """
@@ -119,9 +119,9 @@ def in_turn(const int32_t[::1] codes, Py_ssize_t count, int64_t[::1] order):
 
 
 def sort_lists(const int32_t[::1] codes, const int64_t[::1] length, const uint64_t[::1] keys, uint64_t[::1] ascending):
-    """Fill in ``ascending``, the sorted ``keys``, whose highest bits are the group of each, which ``codes`` has too.
+    """Fill in ``ascending`` with the sorted ``keys``. The highest bits of a key are its group.
 
-    ``length`` has the number of keys of each group.
+    ``codes`` has the group of each key as well, and ``length`` the number of keys of each group.
     """
     cdef Py_ssize_t row, group, rows = keys.shape[0]
     cdef int64_t before = 0

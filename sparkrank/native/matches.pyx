@@ -48,10 +48,11 @@ def find(
 
     ``codes`` (n) and ``items`` (n) have the group and the item of each row. The rows of lists come first, as many as
     ``given``; the rows of the truth follow, as many as ``grades`` and ``fates``. A truth row without a label has the
-    grade NaN. Fills in ``given``, ``fates`` and, for each group, whether it has a judged item (``are_judged``). Returns
-    the number of overruled labels, the number of groups with rows of both lists and truth, the pairs of a list row and
-    a judged item of its group, the judged items for which the lists of their groups have places, the list rows that
-    share an item with another row of their group, and the number of each shared item.
+    grade NaN. Fills in the truth row that gives each list row its label, or -1 (``given``); whether each truth row is
+    beaten, listed or unlisted (``fates``); and whether each group has a judged item (``are_judged``). Returns six
+    results: the numbers of overruled labels, of groups with rows of both lists and truth, of pairs of a list row and a
+    judged item of its group, and of judged items that would fit into the lists of their groups; the list rows with the
+    same group and item as another list row; and the number of this pair of group and item for each of them.
     """
     cdef Matches* matches = &Matches.of_thread()
     cdef Py_ssize_t rows = given.shape[0], true_rows = fates.shape[0], row
@@ -81,9 +82,9 @@ def flag_members(
     Py_ssize_t groups,
     uint8_t[::1] flags,
 ):
-    """Fill in ``flags`` (n): whether the group and the item of each row, ``codes`` and ``items``, are one of the pairs.
+    """Fill in ``flags`` (n): whether the pair of group (``codes``) and item of each row is one of the given pairs.
 
-    A pair has the group and the item in ``codes_of_pairs`` and ``items_of_pairs``. All codes are below ``groups``.
+    These have the groups ``codes_of_pairs`` and the items ``items_of_pairs``. All codes are below ``groups``.
     """
     cdef Py_ssize_t rows = flags.shape[0], pairs = codes_of_pairs.shape[0]
     if not rows or not pairs:

@@ -62,7 +62,9 @@ def add(
 
 
 def last_of(const double[::1] values, int first, const double[::1] units):
-    """Return the index after the last limb that is nonzero for any of ``values``. Limbs before ``first`` must be 0.
+    """Return one more than the index of the last limb that is nonzero for any of ``values``.
+
+    The limbs before ``first`` must be 0.
     """
     cdef int last
     with nogil:

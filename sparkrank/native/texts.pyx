@@ -32,7 +32,7 @@ cdef struct Slot:
 
 
 def hashes(const End[::1] ends, const uint8_t[::1] data, uint64_t[::1] found):
-    """Fill in each string's hash, as :func:`sparkrank.numeric.key_hashes.hash_keys` computes it before mixing.
+    """Fill in ``found``: the hash of each string, before :func:`sparkrank.numeric.key_hashes.hash_keys` mixes it.
 
     ``ends`` has the n + 1 offsets of n strings in the bytes ``data``: strings begin at one offset and end at the next.
     """
@@ -44,7 +44,7 @@ def hashes(const End[::1] ends, const uint8_t[::1] data, uint64_t[::1] found):
 
 
 def buckets_of(const End[::1] ends, const uint8_t[::1] data, uint64_t buckets, uint16_t[::1] found):
-    """Fill in the bucket of each string, from the hash in :func:`sparkrank.numeric.key_hashes.hash_keys`."""
+    """Fill in ``found``: the bucket of each string, by its hash from :func:`sparkrank.numeric.key_hashes.hash_keys`."""
     cdef Py_ssize_t row
     cdef uint64_t hashed
     cdef const uint8_t* first = &data[0]

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Compiled loops that sum integer values of many metrics by segment of groups, and compare the values of two models."""
+"""Compiled loops that sum whole numbers of many metrics by segment of groups, and compare the values of two models."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -11,9 +11,10 @@ cdef enum:
 def add_rows(
     const int64_t[:, ::1] table, const int32_t[::1] code, const int32_t[::1] segment, int64_t[:, ::1] added
 ):
-    """For each item, add the row of ``table`` that ``code`` gives to the row of ``added`` that ``segment`` gives.
+    """Add values of groups to the sums of their segments, in place.
 
-    Shapes: ``table`` (rows, w), ``added`` (segments, w), ``code`` and ``segment`` (n,).
+    Group i adds row ``code[i]`` of ``table`` to row ``segment[i]`` of ``added``. Shapes: ``table`` (rows, w), ``added``
+    (segments, w), ``code`` and ``segment`` (n,).
     """
     cdef Py_ssize_t item, column, width = table.shape[1]
     cdef const int64_t* values
@@ -42,10 +43,10 @@ def compare_rows(
     """Add the differences between the values of two models to ``counts`` and ``sums``, by segment and metric.
 
     ``ours`` and ``theirs`` (rows, m) are integers below 2^44, or ``undefined``. The codes (n) give the row of each
-    group, and a code below 0 means that the model is not evaluated there. ``counts`` (segments, 5, m) counts pairs,
-    differences above 0, equal to 0 (up to ``tied``) and below 0, and groups in which only one of the two models has a
-    value. ``sums`` (segments, 5, m) adds up the upper and lower bits of the differences, and the three products that
-    make up the squares of the differences.
+    group in its table. A code below 0 means that the model is not evaluated there. ``counts`` (segments, 5, m) counts
+    pairs, differences above 0, equal to 0 (up to ``tied``) and below 0, and groups in which only one of the two models
+    has a value. ``sums`` (segments, 5, m) adds up the upper and lower bits of the differences, and the three products
+    that make up the squares of the differences.
     """
     cdef Py_ssize_t item, metric, width = ours.shape[1]
     cdef const int64_t* a

@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False
-"""Compiled loops that make wide rows, which have the scores of all models, of rows that have the score of one model."""
+"""Compiled loops that make wide rows (with the scores of all models) from long rows (with the score of one model)."""
 
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp cimport bool as flag
@@ -29,8 +29,8 @@ def number(
     """Number the pairs of group (``codes``, below ``groups``) and item of the rows with a model below ``of_models``.
 
     Fills in the number of each such row in ``numbers``, and the row of its first model in ``first``, which needs room
-    for all rows. Numbers ascend from group to group. Returns how many pairs differ, and whether two rows of one model
-    have the same pair.
+    for all rows. Numbers ascend from group to group. Returns the number of distinct pairs, and whether two rows of one
+    model have the same pair.
     """
     cdef WideRows wide
     cdef int32_t count = 0
@@ -50,9 +50,9 @@ def place(
     Score[:, ::1] places,
     uint8_t[:, ::1] bits,
 ):
-    """Move each valid score to ``places``, at its model and the number of its wide row, and set its bit in ``bits``.
+    """Copy each valid score to ``places`` (models, wide rows), and set its bit in ``bits`` (models, bytes).
 
-    Rows whose model has no place are left out.
+    ``numbers`` has the wide row of each row. Rows of models without a row in ``places`` are left out.
     """
     cdef Py_ssize_t row
     cdef int32_t number

@@ -1,4 +1,4 @@
-"""The tie blocks that a cut-off divides, and how many of their rows with a value it may leave."""
+"""The tie blocks (rows of one score) that a cut-off divides, and how many rows with a value it may keep of each."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from sparkrank.ranking.ranking import Ranking
 
 @dataclass(frozen=True, eq=False)
 class CutBlocks:
-    """Tie blocks of which a cut-off leaves some rows, in any order of the tied rows. A group has one at most.
+    """The tie blocks with some rows, but not all, within a cut-off. A group has one such block at most.
 
-    The arrays have one entry for each block: its index in the ranking (``block``), its ``group`` and ``size``, the
-    number of rows within the cut-off (``shown``), and the number of its rows with a value (``valued``).
+    The arrays have one entry for each block: its number among all blocks of the ranking (``block``), its ``group``, its
+    number of rows (``size``), how many of them are within the cut-off (``shown``), and how many have a value
+    (``valued``).
     """
 
     block: Ints
@@ -27,7 +28,7 @@ class CutBlocks:
 
     @classmethod
     def of(cls, ranking: Ranking, k: int | None, has_value: Flags) -> CutBlocks:
-        """Return the blocks that ``k`` divides. ``has_value`` has a flag for each ranked row."""
+        """Return the blocks that ``k`` (None: no cut-off) divides. ``has_value`` flags the ranked rows with a value."""
         blocks = ranking.blocks
         shown = np.zeros(len(blocks.size), np.int64) if k is None else k - blocks.before
         cut = np.flatnonzero((shown > 0) & (shown < blocks.size))
@@ -40,9 +41,10 @@ class CutBlocks:
         return CutBlocks(self.block[some], self.group[some], self.size[some], self.shown[some], self.valued[some])
 
     def draws(self) -> tuple[Ints, Ints, Floats]:
-        """Return, for each block and possible number of values within the cut-off: place, number and probability.
+        """Return three arrays, for each block and each number of its rows with a value that may be within the cut-off.
 
-        The number has the hypergeometric distribution. Probabilities are products of ratios of neighbours, from the
+        They are the index of the block in these arrays, the number, and its probability. The number has the
+        hypergeometric distribution. Probabilities are products of ratios of neighbours, from the
         most likely number up and down, so that no product overflows.
         """
         low = np.maximum(0, self.shown - (self.size - self.valued))

@@ -1,4 +1,4 @@
-"""The discount of a position, by which the gain at that position is multiplied."""
+"""Discounts: the factors of gains, by position."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Discount:
     """A discount: 1 / log2(position + 1) for ``log2`` (Järvelin and Kekäläinen, TOIS 2002), 1 / position for ``zipf``.
 
     It is 1 for ``none``. If ``listed`` is not empty, it has the discounts of the first positions, and all later
-    positions have 0. If ``persistence`` p is given, the discount is (1 - p) p^(position - 1).
+    positions have 0. If ``persistence`` p is given, the discount is (1 - p) p^(position - 1). Both override ``kind``.
     """
 
     kind: str = "log2"

@@ -22,7 +22,7 @@ MAX_ROWS_CODED = (1 << ROW_BITS) - 1
 
 
 class Alike(NamedTuple):
-    """An ``order`` of groups that makes equal lists adjacent, and the ``distinct`` list of each group in that order."""
+    """The ``order`` of groups that makes equal lists adjacent, and the number of each one's list (``distinct``)."""
 
     order: Ints
     distinct: Ints
@@ -32,9 +32,9 @@ class Alike(NamedTuple):
 class DistinctLists:
     """The distinct lists of a bucket. ``code`` has the number of each group's list.
 
-    The other arrays have one entry for each list. ``rows`` counts its rows, ``hits`` the relevant rows in the list, and
-    ``relevant`` all relevant rows of a group with this list. The bits of ``places``, from the highest down, mark hits
-    at the first 64 positions (0 if not known).
+    The other arrays have one entry for each list: the number of its ``rows``, the number of relevant rows among them
+    (``hits``), and the number of all ``relevant`` rows of a group with this list. The bits of ``places``, from the
+    highest down, mark hits at the first 64 positions (0 if these are not known).
     """
 
     code: Codes
@@ -67,7 +67,10 @@ class DistinctLists:
         return Segments(times=self.sizes)
 
     def in_segments(self, code: Codes, segments: Segments) -> tuple[Ints, Segments] | None:
-        """Return the pairs of a list and a segment with it: the lists, and their segments. None if too many pairs."""
+        """Return the list and the segment of each distinct pair of both. None: no segments, or too many pairs.
+
+        ``code`` has the number of the list of each group that ``segments`` divides.
+        """
         if segments.code is None or segments.count * len(self.rows) > len(code) * MOST_PAIRS:
             return None
         sizes = np.bincount(segments.code * np.int64(len(self.rows)) + code)
@@ -88,7 +91,7 @@ class DistinctLists:
 
 @dataclass(frozen=True)
 class GroupValues:
-    """One number per group. ``numbers`` has an entry for each distinct list, or per group if ``distinct`` is None."""
+    """One number per group. ``numbers`` has an entry for each list of ``distinct``; if that is None, for each group."""
 
     numbers: NDArray[Any]
     distinct: DistinctLists | None = None
@@ -102,9 +105,9 @@ class GroupValues:
 
 
 def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alike) -> list[NDArray[Any]]:
-    """Return an array over all groups for each of ``values``, in the order of ``alike``, which is that of ``distinct``.
+    """Return, for each of ``values``, its numbers of all groups in the order ``alike``, which was made of ``distinct``.
 
-    Values of the same lists are reordered at once.
+    Values of the same distinct lists are reordered at once.
     """
     numbers: dict[DistinctLists | None, list[NDArray[Any]]] = {}
     for value in values:

@@ -1,4 +1,4 @@
-"""Sums over the hits (relevant rows) of each list up to all cut-offs, of which most binary metrics are quotients."""
+"""Sums over the hits (relevant rows) of each list, up to each cut-off. Most binary metrics are quotients of them."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ _memory = _Memory()
 
 
 class Sum(IntEnum):
-    """The quantities that are summed over hits, where a row at position i is a hit with probability p.
+    """The quantities that are summed over the hits of a list. Let a row at position i be a hit with probability p.
 
-    In this order, they are p; p·(hits so far) / i; the probability q that the row is the first hit; q / i; the gain of
-    the row; and the gain of the row at this position in the ideal list.
+    In the order of the members, they are p; p·(hits so far) / i; the probability q that the row is the first hit;
+    q / i; the discounted gain of the row; and the discounted gain of the row at position i of the ideal list.
     """
 
     COUNT = 0
@@ -74,7 +74,7 @@ _OF_HITS = {Sum.COUNT: "count", Sum.PRECISION: "precisions", Sum.ANY: "any", Sum
 
 
 class PlacedHits(NamedTuple):
-    """The ``row`` of the judgments, ``group`` and ``position`` of each hit, by group in the order of positions."""
+    """The index in the judgments (``row``), ``group`` and ``position`` of each hit, sorted by group and position."""
 
     row: Ints
     group: Codes
@@ -85,10 +85,11 @@ class PlacedHits(NamedTuple):
 class CompiledSums:
     """The sums over hits that compiled loops computed for each of the ``distinct`` lists, at each of ``cutoffs``.
 
-    ``sums`` has the shape (6, cut-offs, lists), and the last cut-off is beyond every list. For each list, ``mid_ranks``
-    has the sum of the mid-ranks of relevant rows, and ``tied_pairs`` the number of tied pairs of a relevant and another
-    row. If ``sums`` lacks gains beyond the other cut-offs, ``whole`` computes sums that include them. ``placed`` has
-    the hits themselves if rows are weighed by propensity and none are tied.
+    ``sums`` has the shape (6, cut-offs, lists): the members of :class:`Sum`, and a last cut-off beyond every list. For
+    each list, ``mid_ranks`` has the sum of the mid-ranks of relevant rows, and ``tied_pairs`` the number of tied pairs
+    of a relevant and another row. ``tied_rows`` is the number of tied rows of all lists. If ``sums`` lacks gains beyond
+    the other cut-offs, ``whole`` computes sums that include them. ``placed`` has the hits themselves if rows are
+    weighed by propensity and none are tied, or else None.
     """
 
     distinct: DistinctLists
@@ -111,7 +112,11 @@ class CompiledSums:
 def compiled_sums(
     ranking: Ranking, rel: float | None, k: int | None, gain: Gain | None = None, discount: Discount = LOG2
 ) -> CompiledSums | None:
-    """Return the sums over hits at ``k`` and all cut-offs, with discounted gains; None if no compiled loop applies."""
+    """Return the sums over hits at the cut-offs of ``ranking``, or only at ``k`` if it is not one of them.
+
+    None means that no compiled loop applies. A row is relevant at the threshold ``rel`` (None: a label above 0).
+    Without ``gain``, the gain is 1 for each row that is relevant at ``rel``, or the label if ``rel`` is None.
+    """
     if gain is None:
         gain = Gain() if rel is None else Gain("binary", rel)
     cutoffs = ranking.cutoffs if k is None or k in ranking.cutoffs else (k,)
@@ -247,16 +252,17 @@ def _sums_of_large(
 
 
 def placed_hits(ranking: Ranking) -> PlacedHits | None:
-    """Return the hits of ``ranking`` as a compiled loop places them if rows are weighed by propensity, or None."""
+    """Return the hits of ``ranking`` if a compiled loop found their positions, as it does for propensities, or None."""
     sums = compiled_sums(ranking, None, None)
     return None if sums is None else sums.placed
 
 
 class HitSums:
-    """Sums over the hits of ``ranking`` at the threshold ``rel``, as exact means over every order of the tied rows.
+    """Sums over the hits of ``ranking`` at the threshold ``rel`` (None: relevant rows have a label above 0).
 
-    Each sum is an array with one number per distinct list, or per group if ``distinct`` is None. ``relevant``, the
-    number R of relevant rows, and ``length``, the number of rows, have the same shape.
+    Under ``ties=expected``, they are exact means over every order of the tied rows. Each sum is an array with one
+    number per distinct list, or per group if ``distinct`` is None. ``relevant``, the number R of relevant rows, and
+    ``length``, the number of rows, have the same shape.
     """
 
     def __init__(self, ranking: Ranking, rel: float | None) -> None:

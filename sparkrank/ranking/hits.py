@@ -1,4 +1,4 @@
-"""The positions of relevant rows, from which all metrics of binary relevance are computed.
+"""The hits (relevant rows) of lists and their positions. All metrics of binary relevance are computed from them.
 
 With ``ties=expected``, a row of a tie block is a hit with some probability, and all values here are exact means over
 every order of the tied rows (McSherry and Najork, "Computing information retrieval performance measures efficiently in

@@ -1,4 +1,4 @@
-"""The judgments of a bucket, shared by all models: the label of every row, whether or not a model retrieved the row."""
+"""The judgments of a bucket, which all models share: the label of each row, with or without a score of a model."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ FEW_GRADES = 16
 class Gain:
     """The gain of a label: the label (``linear``), ``2**label - 1`` (``exp2``), or 1 if relevant (``binary``).
 
-    If ``listed`` is given, it has the gains of the labels 0, 1, 2 and so on. If ``column`` is given, the gain of a
-    relevant row is the value of this column. If ``clip`` is given, the gain is divided by the propensity of the row, or
-    by ``clip`` if that is higher.
+    ``rel`` is the lowest relevant label for ``binary`` (None: any above 0). If ``listed`` is given, it has the gains of
+    the labels 0, 1, 2 and so on. If ``column`` is given, the gain of a relevant row is the value of this column. If
+    ``clip`` is given, the gain is divided by the propensity of the row, or by ``clip`` if that is higher.
     """
 
     kind: str = "linear"
@@ -40,7 +40,7 @@ class Gain:
         return not self.listed and self.column is None and self.clip is None
 
     def of(self, labels: NDArray[np.generic]) -> Floats:
-        """Return the gains of ``labels``. A gain that is a column is none of labels: see :meth:`Judgments.gain_of`."""
+        """Return the gains of ``labels``. For gains from a column, use :meth:`Judgments.gain_of` instead."""
         if self.kind == "binary":
             return is_relevant(labels, self.rel).astype(np.float64)
         positive = np.maximum(labels, 0).astype(np.float64)
@@ -69,12 +69,13 @@ class Credit:
 class Judgments:
     """All rows of a bucket with their groups and labels.
 
-    ``codes`` are the group numbers of the n rows; ``labels`` are 0 for rows that are not ``judged`` (None: all are
-    judged). ``item_row`` has, for each row, the row that counts for its item in R (the number of relevant rows) and in
-    the ideal list (None: each row counts). ``references`` maps the name of an order to n values, lowest first, with NaN
-    for rows outside the order. ``repeats`` flags list rows that repeat an item without credit: they are not relevant,
-    not judged and in no reference, and they rank behind the rows they tie with. ``gains`` maps a column that is a gain
-    to n values from 0. ``propensities`` has the propensity of each relevant row, and NaN or a number for others.
+    ``codes`` are the group numbers of the n rows, and ``groups`` is the number of groups. ``judged`` flags the rows
+    with a label (None: all rows); ``labels`` are 0 for other rows. ``item_row`` has, for each row, the row that counts
+    for its item in R (the number of relevant rows) and in the ideal list (None: each row counts). ``references`` maps
+    the name of an order to n values, lowest first, with NaN for rows outside the order. ``repeats`` flags list rows
+    that repeat an item without credit: they are not relevant, not judged and in no reference, and they rank behind the
+    rows they tie with. ``gains`` maps a column of gains to n values, none below 0. ``propensities`` (None: no metric
+    reads any) has the propensity of each relevant row, and NaN or a number for others.
     """
 
     codes: Codes
@@ -110,7 +111,7 @@ class Judgments:
 
     @cached
     def pooled(self) -> Flags:
-        """Return flags of rows with a label. As in trec_eval, they include rows with a label below 0 (not judged)."""
+        """Return flags of the rows with a label, the pool. As in trec_eval, a label below 0 is pooled, not judged."""
         return np.ones(len(self.labels), np.bool_) if self.judged is None else self.judged
 
     @cached
@@ -121,7 +122,7 @@ class Judgments:
 
     @cached
     def counted(self) -> Ints | None:
-        """Return the rows that count as relevant and in the ideal list, one per item and group; None if all count."""
+        """Return the rows that count in R and in the ideal list, one per item and group. None means all rows."""
         return None if self.item_row is None else np.flatnonzero(self.item_row == np.arange(len(self.item_row)))
 
     @cached
@@ -135,7 +136,7 @@ class Judgments:
         return np.bincount(self.codes[self.counted_rows(flags)], minlength=self.groups)
 
     def once(self, flags: Flags, values: Codes | Floats) -> Flags:
-        """Return ``flags`` with one row for each value of an item, if each item counts once."""
+        """Return ``flags`` with one row for each pair of an item and a value, if items count once, or else all."""
         if self.item_row is None:
             return flags
         rows = np.flatnonzero(flags)
@@ -150,13 +151,13 @@ class Judgments:
 
     @cached
     def ideal(self, gain: Gain) -> Credit:
-        """Return the gains of all relevant rows of each group in the best order, which is the ideal list."""
+        """Return the ideal list of each group: the gains of all its relevant rows, highest first."""
         rows = self.counted_rows(self.flags(None))  # only labels above 0 have a gain
         return best_order(self.codes[rows], self.gain_of(gain, rows), self.groups)
 
     @cached
     def equal_gain(self, gain: Gain) -> float | None:
-        """Return the gain that all relevant rows share, or None if gains differ or no row is relevant."""
+        """Return the gain of every relevant row if all are equal, or None if gains differ or no row is relevant."""
         if not gain.grows_with_label:
             gains = self.gain_of(gain, np.flatnonzero(self.flags(gain.rel)))
             return float(gains[0]) if len(gains) and bool(np.all(gains == gains[0])) else None
@@ -179,9 +180,9 @@ class Judgments:
 
     @cached
     def places(self, reference: str | None) -> Ints:
-        """Return the rank (from 0) of each row in its group by ``reference``, lowest first; -1 for unranked rows.
+        """Return whole numbers from 0 that sort the rows of a group by ``reference``; -1 for rows outside the order.
 
-        Tied rows share a rank. :data:`LABEL` ranks judged rows by label, highest first. None ranks all rows by label,
+        Tied rows share a number. :data:`LABEL` ranks judged rows by label, highest first. None ranks all rows by label,
         with the label 0 for rows that are not judged.
         """
         if reference in (None, LABEL):

@@ -18,7 +18,11 @@ from sparkrank.ranking.ranking import Ranking
 
 @dataclass(frozen=True)
 class Concordance:
-    """The numbers of pairs of each type, by group, and the number of distinct values of the order with fewer values."""
+    """The numbers of pairs of rows in each group: ``all``, tied in one order or both, and ``discordant``.
+
+    Orders disagree on a discordant pair. ``fewer_values`` has the number of distinct values in a group by score or by
+    reference, whichever is less.
+    """
 
     all: Ints
     score_tied: Ints
@@ -41,7 +45,8 @@ class PairedRows:
     """The rows of a ranking that are also in the reference, sorted by group, descending score, and reference.
 
     Four arrays have one entry for each of these m rows: its index in the judgments (``row``), its ``group``, its
-    ``place`` in the reference, and whether it ``opens`` a new score or group. ``rows`` counts these rows by group.
+    number in the order of the reference (``place``), and whether it ``opens`` a new score or group. ``rows`` counts
+    these rows by group.
     """
 
     def __init__(self, ranking: Ranking, reference: str | None) -> None:
@@ -118,8 +123,8 @@ class PairedRows:
 def inversions(key: Ints, bits: int) -> tuple[Ints, Ints]:
     """Return numbers of inversions (pairs in which the earlier row has a greater ``key``), and the sorted keys.
 
-    Rows whose keys agree above the lowest ``bits`` form a segment, and segments must ascend. Rows move while they are
-    counted, so only the sum of the numbers over a segment is meaningful.
+    Rows whose keys agree above the lowest ``bits`` form a segment, and segments must ascend. The numbers are not those
+    of single rows, because rows move during the count: only their sum over a segment has a meaning.
     """
     inverted = np.zeros(len(key), np.int64)
     place = np.arange(len(key))

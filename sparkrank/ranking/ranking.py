@@ -1,4 +1,4 @@
-"""The rankings of all groups in a bucket. One sort, of one integer per row, puts the retrieved rows in rank order."""
+"""The rankings of all groups in a bucket. One sort, of one integer per row, puts the rows in rank order."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class KeyLayout(NamedTuple):
 
 
 class RankedLists:
-    """The concatenated lists of all groups. ``length`` has the rows per group. Other arrays are made on first use."""
+    """The concatenated lists of all groups. ``length`` has the number of rows of each group."""
 
     def __init__(self, length: Ints, keys: Keys, group_from: int) -> None:
         self.length = length
@@ -77,7 +77,7 @@ class RankedLists:
 
 
 class Ranked(NamedTuple):
-    """Rows sorted by group and descending score. ``row`` has their input indices, and ``lists`` the lists of groups.
+    """Rows sorted by group and descending score. ``row`` has their indices in the input, ``lists`` the lists of groups.
 
     ``tied`` has the indices, in the sorted order, of rows with the same score as a neighbour. ``opens`` flags those
     tied rows that come first in their tie block.
@@ -112,7 +112,7 @@ def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
 
 
 def _ascending(keys: Keys, codes: Codes, length: Ints) -> Keys:
-    """Return the ``keys`` of :func:`sort_keys` in ascending order. A loop divides them by group first."""
+    """Return the ``keys`` of :func:`sort_keys` in ascending order. Without a compiled loop, sorts ``keys`` in place."""
     if not native.runs("order of lists", codes.dtype == np.int32):
         keys.sort()
         return keys
@@ -122,7 +122,10 @@ def _ascending(keys: Keys, codes: Codes, length: Ints) -> Keys:
 
 
 def _alike(keys: Keys, row_bits: int) -> Ints:
-    """Return the indices of sorted ``keys`` that equal a neighbour above the row bits. Only these rows can be tied."""
+    """Return the indices of the sorted ``keys`` that equal a neighbour in all but the lowest ``row_bits``.
+
+    Only these rows can be tied.
+    """
     joined = np.zeros(len(keys) + 1, np.bool_)
     for part in parts(len(keys) - 1):
         np.less(keys[1:][part] ^ keys[:-1][part], np.uint64(1 << row_bits), out=joined[1:-1][part])
@@ -147,7 +150,7 @@ def sort_keys(codes: Codes, scores: Scores, row_bits: int, score_bits: int) -> K
 
 
 class ItemOrder(Protocol):
-    """The ascending order of the items of judged rows, comparing their text byte by byte."""
+    """The ascending order of the items of judged rows, by the bytes of their texts."""
 
     def __call__(self, rows: Ints, /) -> Ints:
         """Return the sort ranks of the items of ``rows``, either among these items or among all items."""
@@ -187,7 +190,7 @@ class TieBlocks:
 
 @dataclass(frozen=True)
 class ScoreOrder:
-    """The ``retrieved`` rows of ``judgments``, sorted on first use by group and score. Tied rows are in any order."""
+    """The order of the ``retrieved`` rows (None: all) by group and ``scores``. Tied rows are in any order."""
 
     judgments: Judgments
     scores: Scores
@@ -218,10 +221,10 @@ class Ranking:
     ``retrieved`` are the rows of ``judgments`` with a score (None: all). ``item_order`` orders tied rows if ``ties`` is
     ``item``, and tied rows with equal labels if it is ``worst`` or ``best``. Unless ``positions`` is ``dense``, scores
     are negated positions, counted from 1 or 0. These may have gaps, and rows at the same position count together.
-    ``cutoffs`` are the cut-offs of most metrics. ``sorted_rows`` are the same rows, already sorted. ``columns`` are
-    values of the judged rows that metrics read, with -1 or NaN for a null. ``totals`` are numbers
-    that belong to columns of items: how many distinct values the catalog has there, or of how many groups, rows or
-    items the popularity is. ``arrays`` are those of columns whose values are arrays.
+    ``cutoffs`` are the cut-offs of most metrics. ``sorted_rows`` are the same rows, already sorted. ``columns`` has the
+    values that metrics read of the judged rows, with -1 or NaN for a null. ``totals`` has one number for a column of
+    items: of its distinct values in the catalog or, for a popularity, of the groups, rows or items that it counts.
+    ``arrays`` has the distinct arrays of each column whose values are arrays.
 
     Examples
     --------
@@ -271,7 +274,10 @@ class Ranking:
         return Ranking(*rows, ties, self.item_order, self._positions, self.cutoffs, self._sorted, *columns)
 
     def of_rows(self, listed: Flags) -> Ranking:
-        """Return the ranking of those rows with a score that are flagged. No list may lack a row above another."""
+        """Return the ranking of the rows that ``listed`` flags, out of the rows with a score in the order of the input.
+
+        These must be the first rows of each list.
+        """
         rows = np.flatnonzero(listed)
         columns = (self.columns, self.totals, self.arrays)
         judged, scores = self.judged_rows(rows), self._scores[rows]
@@ -280,12 +286,12 @@ class Ranking:
 
     @property
     def sorted_rows(self) -> ScoreOrder:
-        """The rows in the order of their scores, whatever their labels are."""
+        """The rows with a score in the order of their scores, which rankings by another label can share."""
         return self._sorted
 
     @property
     def is_ordered_by_other(self) -> bool:
-        """Whether the order of the rows is that of a ranking by another label, which has counted the tied rows."""
+        """Whether the rows were sorted for a ranking by another label. That ranking has counted the tied rows."""
         return self._sorted.judgments is not self.judgments
 
     @property
@@ -325,7 +331,7 @@ class Ranking:
         return Ranking(self.judgments, self._scores, self._retrieved, sorted_rows=self._sorted)
 
     def judged_rows(self, listed: Ints) -> Ints:
-        """Return the rows of ``judgments`` of the rows with a score ``listed``."""
+        """Return the indices in ``judgments`` of ``listed``, which are indices among the rows with a score."""
         return listed if self._retrieved is None else self._retrieved[listed]
 
     @property
@@ -350,7 +356,7 @@ class Ranking:
         return self._with_ties_ordered(self.judged_rows(self._ranked.row))
 
     def row_by(self, columns: Sequence[ValueColumn]) -> Ints:
-        """Return :attr:`row` with tied rows that no rule orders in the order of their values in ``columns``."""
+        """Return :attr:`row`, where values in ``columns`` order the tied rows that no rule orders."""
         return self._with_ties_ordered(self.judged_rows(self._ranked.row), [self.columns[column] for column in columns])
 
     def _with_ties_ordered(self, row: Ints, values: Sequence[NDArray[Any]] = ()) -> Ints:
@@ -395,7 +401,7 @@ class Ranking:
 
     @cached
     def item_texts(self) -> tuple[Ints, NDArray[np.uint8], Ints]:
-        """Return offsets and bytes of the texts that order tied rows, and the rows with a score (empty: all rows)."""
+        """Return the offsets and bytes of the items' texts, and the indices of the rows with a score (empty: all)."""
         if self.item_order is None:
             raise ValueError("tied rows do not stand by their items")
         listed = np.empty(0, np.int64) if self._retrieved is None else self._retrieved
@@ -474,7 +480,7 @@ class Ranking:
 
     @cached
     def retrieved_ideal(self, gain: Gain) -> Credit:
-        """Return the gains of the retrieved rows of each group, in the best order."""
+        """Return the gains of the relevant rows with a score of each group, highest first."""
         rows = self.relevant_rows(None)
         return best_order(self.lists.group_of(rows), self.judgments.gain_of(gain, self.row[rows]), self.groups)
 

@@ -1,7 +1,7 @@
 """How lists cover the subtopics of their groups, and the greedy lists that cover them best (Clarke et al., SIGIR 2008).
 
-A subtopic counts (1 - alpha)^c in a row if c rows above have it. Such numbers are added up as whole multiples of 2^-52,
-so that rows of equal gain are equal whatever the order of their subtopics.
+A subtopic counts (1 - alpha)^c in a row if c relevant rows above have it. Such numbers are added up as whole multiples
+of 2^-52, so that rows of equal gain are equal whatever the order of their subtopics.
 """
 
 from __future__ import annotations
@@ -25,23 +25,27 @@ HALF = 26  # bits of half a number: the halves are added up separately, so that 
 
 
 class Cover(NamedTuple):
-    """The subtopics of the relevant rows of lists: for each pair, the ``place`` of the row among all ranked rows.
+    """The (row, subtopic) pairs of relevant rows. Pairs of one row are adjacent.
 
-    ``times`` says how many relevant rows above have the same subtopic. Pairs of one row stand together.
+    For each pair, ``place`` is the index of the row among all ranked rows, and ``times`` the number of relevant rows
+    above it in its list with the subtopic.
     """
 
     place: Ints
     times: Ints
 
     def gains(self, alpha: float) -> tuple[Ints, Floats]:
-        """Return the place and the gain of each row that has a subtopic."""
+        """Return the index among all ranked rows, and the gain, of each row with a subtopic."""
         start = run_starts(self.place)
         return self.place[start], _row_sums(_worth(alpha, int(self.times.max(initial=0)))[self.times], start)
 
 
 @cached
 def cover_of(ranking: Ranking, column: ValueColumn, rel: float | None, k: int | None) -> Cover:
-    """Return the subtopics in the first ``k`` rows of each list (None: in all), whose order is given."""
+    """Return the subtopics of relevant rows in the first ``k`` rows of each list (None: in all rows).
+
+    ``column`` has the arrays of subtopics, and orders the tied rows that no rule orders.
+    """
     order, codes = ranking.row_by([column]), ranking.columns[column]
     counts = ranking.judgments.flags(rel)[order] & (codes[order] >= 0)
     if k is not None:
@@ -67,11 +71,11 @@ class GreedyLists(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RelevantSubtopics:
-    """The distinct subtopics of relevant judged rows, of which each item has one.
+    """The distinct (row, subtopic) pairs of relevant judged rows, with one row for each item.
 
-    The arrays have an entry for each pair of a ``row`` and a ``subtopic``, which is a number for a text and a group.
-    Pairs of one row stand together, rows stand by ``group``, and the row to prefer among equal ones stands first: that
-    with the greater item, as in ndeval, or without items that with the greater texts.
+    The arrays have an entry for each pair: the index of the ``row``, the ``group``, and the ``subtopic``, a number for
+    a text in a group. Pairs are sorted by group, then by preference among rows of equal gain: the row with the greater
+    item is first, as in ndeval, or without items the row with the greater texts.
     """
 
     row: Ints
@@ -97,16 +101,16 @@ class RelevantSubtopics:
         return cls(row, subtopic, group)
 
     def counts(self, groups: int) -> Ints:
-        """Return how many different subtopics each of ``groups`` has."""
+        """Return the number of distinct subtopics of each group. ``groups`` is the number of groups."""
         of_group = np.zeros(int(self.subtopic.max(initial=-1)) + 1, np.int64)
         of_group[self.subtopic] = self.group
         return np.bincount(of_group, minlength=groups)
 
     @cached
     def greedy(self, alpha: float, k: int | None) -> GreedyLists:
-        """Return the lists in which each next row is one of the highest gain.
+        """Return the greedy lists, in which each row has the highest gain after the rows above it.
 
-        Lists end at ``k``, or where no row has a gain any more. Each round chooses a row for every group.
+        A list ends at position ``k`` (None: no limit), or before if no row left has a gain above 0.
         """
         row, subtopic, group = self.row, self.subtopic, self.group
         worth = _worth(alpha, int(np.bincount(subtopic).max(initial=0)))
@@ -133,7 +137,7 @@ class RelevantSubtopics:
 
 @cached
 def _of_judgments(judgments: Judgments) -> dict[tuple[ValueColumn, float | None], RelevantSubtopics]:  # noqa: ARG001
-    """Return the subtopics that are known of ``judgments``, which all models and orders of tied rows share."""
+    """Return a cache for :func:`relevant_subtopics`: the subtopics of ``judgments``, by column and threshold."""
     return {}
 
 
@@ -145,7 +149,7 @@ def relevant_subtopics(ranking: Ranking, column: ValueColumn, rel: float | None)
 
 
 def _of_group(group: Codes, text: Ints) -> Ints:
-    """Return a number for each text of a group."""
+    """Return one number for each pair of a ``group`` and a ``text``. Equal pairs have equal numbers."""
     return group.astype(np.int64) * (int(text.max(initial=0)) + 1) + text
 
 

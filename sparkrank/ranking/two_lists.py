@@ -19,8 +19,9 @@ WHOLE = 2**52  # the amount of a row that is certainly shown, so that a share of
 class TwoLists:
     """The first rows of two lists, as one share for each judged row: 1, 0, or a fraction for tied rows.
 
-    ``own`` has the share of each row that the list of ``ranking`` shows, and ``other`` the share that the other list
-    shows. In ``same``, all rows of an item have the share that the other list shows of the item.
+    ``own`` has the share of each row that is among the first rows of ``ranking``, and ``other`` the share among those
+    of the other list. In ``same``, each row has the share of its item in the other list, whichever row of the item that
+    list has.
     """
 
     ranking: Ranking
@@ -29,28 +30,27 @@ class TwoLists:
     same: Floats
 
     def sum(self, amounts: Floats) -> Floats:
-        """Return the sum of ``amounts``, one per judged row, for each group, whatever the order of the rows."""
+        """Return the sum of ``amounts``, one per judged row, for each group. The order of rows has no effect."""
         rows, codes = np.flatnonzero(amounts), self.ranking.judgments.codes
         if np.any(amounts[rows] != 1):  # sums of fractions depend on their order
             rows = rows[np.lexsort((amounts[rows], codes[rows]))]
         return sum_by(codes[rows], amounts[rows], self.ranking.groups)
 
     def shared(self) -> Floats:
-        """Return the number of rows that both lists show, for each group: its mean over the orders of tied rows."""
+        """Return the number of rows in both lists for each group, as its mean over the orders of tied rows."""
         return self.sum(self.own * self.same)
 
     def own_alone(self, flags: Flags) -> Floats:
-        """Return the number of rows with ``flags`` that the other list does not show, for each group."""
+        """Return the number of flagged rows of ``own`` that the other list does not have, for each group."""
         return self.sum(flags * self.own * (1 - self.same))
 
 
 @cached
 def _shares(ranking: Ranking, k: int | None) -> Floats:
-    """Return the share of each judged row that the first ``k`` positions show.
+    """Return, for each judged row, the share of it that is among the first ``k`` positions (None: all) of its list.
 
-    Rows that are still tied after ``ties`` has ordered them (under ``worst`` those of equal label, under ``item`` those
-    of one item) have equal shares, because these rows may differ in the other list, and their order is that of the
-    input.
+    Tied rows that ``ties`` does not order (under ``worst`` and ``best`` rows of equal label, under ``item`` rows of one
+    item) have equal shares. Otherwise results would depend on the order of the input.
     """
     share: Floats = first_rows(ranking, k, WHOLE) / WHOLE
     blocks, judgments = ranking.blocks, ranking.judgments
@@ -71,7 +71,8 @@ def _shares(ranking: Ranking, k: int | None) -> Floats:
 def two_lists(ranking: Ranking, reference: str, positions: Positions, k: int | None) -> TwoLists:
     """Return the first ``k`` rows of the list of ``ranking`` and of the list that ``reference`` orders.
 
-    Tied rows of the other list stand as those of ``ranking`` do. ``positions`` says what the reference's ranks are.
+    The other list has the same rule for tied rows as ``ranking``. ``positions`` says whether the values of the
+    reference only order the rows (``dense``) or are their positions, counted from 1 or 0.
     """
     judgments = ranking.judgments
     order, counted = judgments.references[reference], judgments.counted()

@@ -24,7 +24,7 @@ POPULARITY_COLUMNS: Mapping[str, int | str] = {USERS: 0, ROWS: 0, ITEM_RANK: 0, 
 
 
 def catalog_column(name: str) -> str | None:
-    """Return the column of the catalog that ``name`` stands for, or None if it stands for a column of the rows."""
+    """Return the column of the catalog that ``name`` (``catalog.NAME``) means, or None if it means another column."""
     table, dot, column = name.partition(".")
     return column if table == CATALOG and dot and column else None
 
@@ -33,7 +33,7 @@ def catalog_column(name: str) -> str | None:
 class Arrays:
     """The distinct arrays of a column: array i has the ``values`` from ``ends[i]`` to ``ends[i + 1]``.
 
-    The values are codes of texts, or numbers.
+    ``values`` are codes of texts, or numbers.
     """
 
     ends: Ints
@@ -41,7 +41,7 @@ class Arrays:
 
 
 def table_of_items(name: str, *, has_interactions: bool) -> str | None:
-    """Return the table of items that has the column ``name``, or None if it stands for a column of the rows.
+    """Return the table of items that has the column ``name``, or None if it is a column of the rows.
 
     The rows may have a column ``tier`` of their own; with interactions the word means the tier of an item.
     """
@@ -69,9 +69,9 @@ class ValueColumn:
 
     @property
     def stored(self) -> ValueColumn:
-        """The column as a bucket holds it, of which other values may be computed."""
+        """The column as a bucket has it, without ``equals`` and ``share_of``."""
         return replace(self, equals=None, share_of=None)
 
     def as_share_of(self, table: str) -> ValueColumn:
-        """Return the shares of ``table`` that have the values of this column of categories."""
+        """Return this column of categories with each value replaced by its share in ``table``."""
         return replace(self, share_of=table)

@@ -1,6 +1,6 @@
-"""The rows with values among the first k of each list, how often each value is there, and how alike pairs of rows are.
+"""The rows with values among the first k of each list: counts of equal values, and how alike two rows are on average.
 
-No pair is formed where counts of equal values say as much.
+Likeness is summed over all pairs of rows of a list, without forming the pairs where counts or sums suffice.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ MOST_COUNTERS = 16  # for each row: with more, rows are sorted to count equal va
 
 @dataclass(frozen=True, eq=False)
 class ValuedRows:
-    """The rows that are, or may be, within a cut-off and have a value in each of some columns, in the order of lists.
+    """The rows that are, or may be, within a cut-off and have a value in each of some columns, in rank order.
 
-    The arrays have an entry for each such row: its ``place`` among all ranked rows, its index among the judged rows
-    (``row``), and its ``group``. ``is_cut`` flags the rows of the tie blocks that the cut-off divides (``cut``) under
-    ``ties=expected``. ``order`` has the judged row of each ranked row.
+    The arrays have an entry for each such row: its index among all ranked rows (``place``), its index among the judged
+    rows (``row``), and its ``group``. ``is_cut`` flags the rows of the tie blocks that the cut-off divides (``cut``)
+    under ``ties=expected``. ``order`` has the judged row of each ranked row.
     """
 
     order: Ints
@@ -53,7 +53,7 @@ def valued_rows(ranking: Ranking, columns: tuple[ValueColumn, ...], k: int | Non
 
 
 class ValueCounts(NamedTuple):
-    """How many rows of a ``group`` have a value, for each value that it has (``times``), by group and value."""
+    """The number of rows (``times``) with each value in each ``group``, sorted by group and value."""
 
     group: Ints
     times: Ints
@@ -61,7 +61,7 @@ class ValueCounts(NamedTuple):
 
 @cached
 def value_counts(ranking: Ranking, column: ValueColumn, k: int | None) -> ValueCounts:
-    """Return how often each value of ``column`` is in the first ``k`` rows of each list, whose order is given."""
+    """Return how often each value of ``column`` is in the first ``k`` rows (None: in all rows) of each list."""
     rows = valued_rows(ranking, (column,), k)
     value, count = _of_group(rows, ranking.columns[column])
     pair, times = _distinct(value, count * ranking.groups)
@@ -69,7 +69,7 @@ def value_counts(ranking: Ranking, column: ValueColumn, k: int | None) -> ValueC
 
 
 def _distinct(values: Ints, limit: int) -> tuple[Ints, Ints]:
-    """Return the distinct ``values``, which are below ``limit``, in ascending order, and how often each is there."""
+    """Return the distinct ``values``, ascending, and how often each occurs. All are whole numbers below ``limit``."""
     if limit > MOST_COUNTERS * len(values):
         return np.unique(values, return_counts=True)
     times = np.bincount(values, minlength=limit)
@@ -78,13 +78,16 @@ def _distinct(values: Ints, limit: int) -> tuple[Ints, Ints]:
 
 
 def _of_group(rows: ValuedRows, codes: Codes | Floats) -> tuple[Ints, int]:
-    """Return a number for the group and value of each row, group by group, and how many of them a group may have."""
+    """Return a number for the group and value of each row, and c. The numbers of group g are g·c to (g + 1)·c - 1."""
     count = int(codes.max(initial=0)) + 1
     return rows.group.astype(np.int64) * count + codes[rows.row].astype(np.int64), count
 
 
 class SumsOverPairs(NamedTuple):
-    """A sum over pairs of rows for each group, by where the two rows stand: above the divided tie block, or inside."""
+    """Sums over the pairs of rows of each group, by the rows' relation to the tie block that the cut-off divides.
+
+    Both rows are ``above`` the block, both ``inside`` it, or one is above and one inside (``across``).
+    """
 
     above: Floats
     across: Floats
@@ -92,7 +95,7 @@ class SumsOverPairs(NamedTuple):
 
     @classmethod
     def of_counts(cls, group: Ints, above: Ints, inside: Ints, groups: int) -> SumsOverPairs:
-        """Return the numbers of pairs within sets of rows that have ``above`` and ``inside`` rows of ``group``."""
+        """Return the numbers of pairs in sets of rows. Each has ``above`` and ``inside`` rows of its ``group``."""
         amounts = (above * (above - 1) // 2, above * inside, inside * (inside - 1) // 2)
         return cls(*(sum_by(group, amount, groups) for amount in amounts))
 
@@ -112,15 +115,15 @@ class Likeness(Protocol):
     """How alike two rows are by their values in a column, from 0 to 1 (cosine: from -1)."""
 
     def sums(self, rows: ValuedRows, groups: int) -> SumsOverPairs:
-        """Return the sums over pairs of rows."""
+        """Return the sums of the likeness over all pairs of rows of each group."""
 
     def above(self, rows: ValuedRows) -> Floats:
-        """Return, for each row of a single list, the sum over the pairs with rows above it."""
+        """Return, for each row of a single list, the sum of its likeness to the rows above it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Equality:
-    """Two rows are alike if their values, which are ``codes`` of the judged rows, are equal. No pair is formed."""
+    """The likeness 1 of rows with equal values, else 0. ``codes`` has the value of each judged row."""
 
     codes: Codes | Floats
 
@@ -137,7 +140,7 @@ class Equality:
 
 
 def equal_above(codes: Codes | Floats) -> Ints:
-    """Return how many of the earlier values equal each value of one list."""
+    """Return, for each value of one list, how many earlier values are equal to it."""
     order = np.argsort(codes, kind="stable")
     above = np.empty(len(codes), np.int64)
     above[order] = np.arange(len(codes)) - np.searchsorted(codes[order], codes[order])
@@ -146,7 +149,10 @@ def equal_above(codes: Codes | Floats) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Jaccard:
-    """Two rows are alike by Jaccard's index of their texts. Only pairs with a common text are formed."""
+    """The likeness of rows by Jaccard's index of their sets of texts. Only pairs with a common text are formed.
+
+    ``codes`` has the number of each judged row's array in ``arrays``.
+    """
 
     codes: Codes | Floats
     arrays: Arrays
@@ -162,7 +168,7 @@ class Jaccard:
         return sum_by(second, index, len(rows.row))
 
     def _pairs(self, rows: ValuedRows) -> tuple[Ints, Ints, Floats]:
-        """Return the pairs of rows of a group that have a common text, in the order of lists, and their index."""
+        """Return the first and second row, and the index, of each pair of rows of a group with a common text."""
         row, text = distinct_texts(self.codes[rows.row], self.arrays)
         order = np.lexsort((row, text, rows.group[row]))
         row, text = row[order], text[order]
@@ -178,7 +184,7 @@ class Jaccard:
 
 
 def distinct_texts(codes: Codes | Floats, arrays: Arrays) -> tuple[Ints, Ints]:
-    """Return the distinct texts of rows with arrays: for each the place of the row and the code of the text, by row."""
+    """Return the distinct (row, text) pairs, sorted: the index of the row in ``codes``, and the code of the text."""
     code, sizes = codes.astype(np.int64), np.diff(arrays.ends)
     most = int(arrays.values.max(initial=0)) + 1
     array, text = np.divmod(np.unique(np.repeat(np.arange(len(sizes)), sizes) * most + arrays.values), most)
@@ -195,7 +201,10 @@ def _before(counts: Ints) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Cosine:
-    """Two rows are alike by the cosine of their vectors, whose sums say as much as all pairs: |Σ x/|x||² - n."""
+    """The likeness of rows by the cosine of their vectors. The sum over all pairs is (|Σ x/|x||² - n) / 2.
+
+    No pair is formed. ``codes`` has the number of each judged row's vector in ``arrays``.
+    """
 
     codes: Codes | Floats
     arrays: Arrays
@@ -218,7 +227,7 @@ class Cosine:
         return total
 
     def _directions(self, rows: ValuedRows) -> Iterator[Floats]:
-        """Yield, for each dimension, the values of all rows' vectors when these have the length 1."""
+        """Yield, for each dimension, the values of all rows' vectors, scaled to the length 1."""
         lengths = np.diff(self.arrays.ends)
         vectors = np.zeros((len(lengths), int(lengths.max(initial=0))))  # of a shorter one the rest is 0
         vectors[np.arange(vectors.shape[1]) < lengths[:, None]] = self.arrays.values
@@ -242,9 +251,9 @@ LIKENESS: dict[str, Callable[[Ranking, ValueColumn], Likeness]] = {
 def mean_over_pairs(rows: ValuedRows, sums: SumsOverPairs, groups: int, *, none_is_zero: bool) -> Floats:
     """Return the mean over the pairs of rows within the cut-off, for each group: ``sums`` over their number.
 
-    If a tie block is divided, this is the mean over the orders of its rows that leave two rows or more. Of b rows with
-    a value, v are left: their pairs count v(v-1) / (b(b-1)), those with rows above v / b. A group without a pair is
-    NaN; with ``none_is_zero``, it and orders without a pair count 0.
+    If the cut-off divides a tie block, this is the mean over the orders of its rows that keep a pair. If v of the
+    block's b rows with a value are kept, the sum over pairs inside counts v(v-1) / (b(b-1)), and the sum across v / b.
+    A group without a pair is NaN; with ``none_is_zero``, it and orders without a pair count 0.
     """
     above = np.bincount(rows.group[~rows.is_cut], minlength=groups).astype(np.float64)
     value = _over_pairs(sums.above, above)

@@ -203,7 +203,7 @@ def test_a_further_label_has_the_sums_that_it_has_alone(graded: bool) -> None:
     labels = np.where(codes % 3 == 0, rng.integers(0, 4 if graded else 2, len(codes)), 0)
     scores = rng.integers(0, 60, len(codes)) / 8
     clicks = Ranking(Judgments(codes, rng.integers(0, 2, len(codes)), 201), scores, cutoffs=(2, 5))
-    judgments = Judgments(codes, labels, 201, sizes=clicks.judgments.rows_of_group())
+    judgments = Judgments(codes, labels, 201)
     further = summed(Ranking(judgments, scores, cutoffs=(2, 5), sorted_rows=clicks.sorted_rows))
     alone = summed(Ranking(Judgments(codes, labels, 201), scores, cutoffs=(2, 5)))
     for own, other in zip(

@@ -244,7 +244,7 @@ def without_value(column: str) -> str:
 
 
 def without_gain(column: str) -> str:
-    """Return the name of the check for relevant rows, listed or not, whose value in ``column``, their gain, is null."""
+    """Return the name of the check for relevant rows, also outside the lists, without a gain in ``column``."""
     return f"relevant rows that have no {column}"
 
 

@@ -21,8 +21,8 @@ MODEL = "model"
 def group_rows(by_label: Sequence[tuple[RankedModel, Ints | None]], keys: pa.Table, plan: Plan) -> pa.Table:
     """Return a table with one row per evaluated group (model, key, counts, metrics). Equal lists are adjacent.
 
-    ``by_label`` has one model with the rows of each label, the first label first. With it is the bucket's group for
-    each group of that label (None: the groups are those of the bucket).
+    ``by_label`` has, for each label, the same model ranked with that label, and the index in the bucket of each group
+    of that label (None: the groups are those of the bucket, in order). The first label comes first.
     """
     model = by_label[0][0]
     ranking = model.ranking

@@ -135,10 +135,11 @@ class TimedPairs(ListedPairs):
 
 
 def without_times(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> BucketRows:
-    """Return ``rows`` without columns of times. Adds the numbers of rows that came too early to ``counts``.
+    """Return ``rows`` without columns of times.
 
-    An explanation gets columns that flag such rows: list rows before the first time of their item, and rows of lists
-    and truth whose truth is before the list.
+    Sets in ``counts`` the number of list rows with a time, and the numbers of rows that came too early. An explanation
+    gets columns that flag list rows before the first time of their item, and all rows of a pair of group and item with
+    a truth row before the list.
     """
     if not plan.times:
         return rows

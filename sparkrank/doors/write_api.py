@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EvaluationWriter:
-    """Writes an evaluation as the tables of a day. ``document`` is the spec of the call, without its output section."""
+    """A callable that writes an evaluation as the tables of a day.
+
+    ``document`` is the spec of the call, without its output section.
+    """
 
     document: Mapping[str, Any]
     parts: RunParts

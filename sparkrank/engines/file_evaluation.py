@@ -1,7 +1,4 @@
-"""The evaluation of files that hold whole groups, by the task that reads them.
-
-Memory is bounded for files of any size.
-"""
+"""Evaluation of files of whole groups: each task evaluates the files that it reads, in bounded memory."""
 
 from __future__ import annotations
 

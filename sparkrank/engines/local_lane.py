@@ -47,7 +47,8 @@ class SidesLane:
     def of(cls: type[L], request: Request, sides: Sides, reason: str, cores: int | None, **own: Any) -> L:  # noqa: PYI019
         """Return the lane for ``sides``.
 
-        Its ``reason`` also names the library that reads rows, or says why none are shuffled.
+        Its ``reason`` adds to the given ``reason`` which inputs a library reads, and why rows in files of whole groups
+        are or are not shuffled.
         """
         colocation = Colocation.parse(request.grouped)
         by_library = [

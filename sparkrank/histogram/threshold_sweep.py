@@ -303,10 +303,10 @@ def _positives_of_first(sweep: Sweep, rows: float) -> Terms:
 
 
 def positives_of_first(sweep: Sweep, rows: Floats) -> list[Floats]:
-    """Return the positives in the first ``rows`` rows, by weight.
+    """Return three estimates of the positives among the first n rows, by weight, for each n in ``rows``.
 
-    The three arrays have the number pro rata within a bin, the largest, and the smallest possible number. ``rows`` may
-    be several numbers. Each array has an element for each number that ends in a bin of ``sweep``.
+    They are pro rata within the bin of the n-th row, the largest possible and the smallest possible. Each array has one
+    element for each n whose n-th row lies in a bin of ``sweep``.
     """
     before, after = sweep.tp_above + sweep.fp_above, sweep.tp + sweep.fp
     here = np.searchsorted(after, rows)

@@ -218,8 +218,8 @@ class Roles:
     rows has the label 1.
 
     If ``true_items`` names a column, each row is a group with its list: ``scores`` maps each model's name to an array
-    of items in rank order, ``true_items`` is the array of true items, and ``label`` is an array with their labels or
-    None. If it is None, ``relevance`` says what the labels are. Columns in ``slices``, ``group_weights`` (weights of
+    of items in rank order, ``true_items`` is the array of true items, and ``labels`` names the arrays of their labels.
+    If it is empty, ``relevance`` says what the labels are. Columns in ``slices``, ``group_weights`` (weights of
     groups in the mean of a metric) and ``values`` (which metrics read as they are) may have another role too.
 
     If ``long`` is set, each row has the score of one model. Either each model has a separate set of rows, or a column

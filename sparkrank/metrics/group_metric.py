@@ -71,7 +71,8 @@ class GroupMetric(MetricKind):
     reads_labels : bool
         Whether the metric reads the labels of rows. An evaluation without such a metric needs no labels.
     weight_states : callable (Metric) -> tuple of str
-        Returns the names of the sums over weighed rows from which the table ``quality`` describes the weights.
+        Returns the names of the sums of the weights 1 / propensity over relevant rows, which the table ``quality``
+        describes.
     common : tuple of Parameter
         The parameters that all metrics of this class have: ``ties``, ``weight`` and ``unjudged``.
 

@@ -163,7 +163,11 @@ class HistogramMetric(PooledMetric):
         return self._value_of(totals, metric)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
-        """Return the values over all parts and without each part. All are from coarse bins, so they are comparable."""
+        """Return the value of all groups, and the values without each part (one of 64 fixed subsets of the groups).
+
+        All are from the same coarse bins, of which each part has its own. None if the metric has no interval, or if
+        the states lack parts.
+        """
         if self.interval == "none":
             return None
         sizes, sums = merged.sizes_of_parts(subject, metric.judging), self._parts_of_sums(merged, subject, metric)

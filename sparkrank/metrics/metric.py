@@ -184,7 +184,10 @@ class Declaration:
         return metric
 
     def checked(self) -> Declaration:
-        """Return the declaration of the metrics that a second label checks. Only kinds with ``checked_by`` have one."""
+        """Return the declaration of this metric with ``checked_by``, whose mean a more reliable label corrects.
+
+        Only classes with that parameter implement this.
+        """
         raise NotImplementedError
 
     def unexpected(self, metric: Metric) -> str | None:

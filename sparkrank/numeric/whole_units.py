@@ -49,9 +49,9 @@ class UnitTable:
 
 
 def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
-    """Return, by segment, the number of defined values and the limbs (floats of an exact sum) of their sum.
+    """Return, for each of ``count`` segments (sets of groups) and m metrics, the number and the sum of defined values.
 
-    Shapes: (segments, m), (segments, m, 6).
+    ``segment`` has the segment of each group. Shapes: (count, m), and (count, m, 6), as a sum is six floats (limbs).
     """
     there = table.units != UNDEFINED
     units = np.where(there, table.units, 0)

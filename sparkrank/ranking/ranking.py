@@ -480,7 +480,7 @@ class Ranking:
 
     @cached
     def retrieved_ideal(self, gain: Gain) -> Credit:
-        """Return the gains of the relevant rows with a score of each group, highest first."""
+        """Return, for each group, the gains of its relevant rows that have a score, highest first."""
         rows = self.relevant_rows(None)
         return best_order(self.lists.group_of(rows), self.judgments.gain_of(gain, self.row[rows]), self.groups)
 

@@ -53,7 +53,10 @@ class Selection:
 
     @classmethod
     def open(cls, side: SideRows, roles: Roles, plan: Plan, opened: dict[str, Source]) -> Selection:
-        """Open the rows of ``side`` without Spark. The source is kept in ``opened`` for lanes that are tried later.
+        """Open the rows of ``side`` (an input or a truth) without Spark.
+
+        Adds the source to ``opened``, in place, so that a lane (way of running an evaluation) that is tried later need
+        not open it again.
 
         Raises :class:`FrameLaneNeededError` if only Spark can read the rows, and the errors of an
         :data:`~sparkrank.sources.protocol.Opener`.
@@ -80,7 +83,10 @@ class Selection:
         return nested_schema(self.source.schema, self.nested)
 
     def bucket_rows(self, columns: Sequence[str], arrays: Sequence[str] = ()) -> int:
-        """Return the number of bucket rows, counted as in :meth:`Source.rows`."""
+        """Return the number of rows that the source yields before any condition, counted as in :meth:`Source.rows`.
+
+        Each row of ``arrays`` yields one row for each element.
+        """
         stored = dict.fromkeys(place.column for place in self._at(columns).values())
         return self.source.rows(list(stored), self._at(arrays))
 

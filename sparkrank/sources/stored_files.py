@@ -1,4 +1,7 @@
-"""The list of the files of an input or a truth, which all lanes use. It is checked before any row is read."""
+"""The list of the files of an input or a truth.
+
+Every lane (way of running an evaluation) checks this list before it reads any row.
+"""
 
 from __future__ import annotations
 

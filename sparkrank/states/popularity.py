@@ -86,9 +86,9 @@ class Popularity:
 
     @classmethod
     def of(cls, counts: ItemCounts, groups: int, tiers: Tiers) -> Popularity:
-        """Return the popularity in ``counts``.
+        """Return the popularity of the items in ``counts``, which were counted in the interactions of ``groups``.
 
-        There, an item's rows are counted as shown, and its users as groups in which it is relevant.
+        ``counts`` has the rows of an item as ``shown`` (in :data:`UNIT`), and its groups (users) as ``relevant``.
         """
         counted = counts.coded
         rows = counted.shown // UNIT

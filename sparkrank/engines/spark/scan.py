@@ -1,4 +1,4 @@
-"""The scan lane: Arrow reads files inside the tasks, and Spark shuffles bytes instead of rows."""
+"""The lane (way of running an evaluation) ``scan``: Arrow reads files inside Spark tasks, and Spark shuffles bytes."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ def _apart(rows: pa.Table, buckets: Unsigned, count: int) -> list[tuple[pa.Recor
         return [rows_by_bucket(rows, buckets, count)]
     place, has_one = rows.column_names.index(PROPENSITY), flags_of(rows[PROPENSITY].is_valid())
     moved, ends = rows_by_bucket(rows.remove_column(place), buckets + has_one * np.uint16(count), 2 * count)
-    given = np.flatnonzero(has_one)  # in a tenth of the time of selecting by flags
+    given = np.flatnonzero(has_one)  # much faster than selecting by flags
     known = pa.table({PROPENSITY: one_array(rows[PROPENSITY]).take(pa.array(given))})
     values, ends_of_values = rows_by_bucket(known, buckets[given], count)
     assert moved is not None and values is not None  # noqa: S101, PT018 - there are rows of either kind

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 import numpy as np
@@ -13,25 +14,31 @@ from sparkrank.metrics import Plan
 from sparkrank.metrics.needs import WeightStates
 from sparkrank.metrics.propensity import WeighedRows
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
+from sparkrank.numeric.cached import cached
 from sparkrank.numeric.exact_sums import exact_sums, whole_limbs
-from sparkrank.ranking.judgments import Gain, Judgments, is_relevant
+from sparkrank.ranking.judgments import Judgments, is_relevant
 
 LEAST_PROPENSITY = 1e-9  # so that squares of weights, which are up to its inverse, add up without losing digits
 
 
 def bad_propensities(rows: BucketRows, plan: Plan) -> Flags | None:
     """Flag the rows without a valid propensity (from 1e-9 to 1) where a metric reads it. None means no such row."""
-    known = np.zeros(len(rows), np.bool_)
-    known[_known(rows)[0]] = True
-    flags = _read(rows, plan) & ~known
-    return flags if flags.any() else None
+    read, known = _read(rows, plan), _known(rows)[0]
+    if np.count_nonzero(read[known]) == np.count_nonzero(read):
+        return None
+    flags = read.copy()
+    flags[known] = False
+    return flags
 
 
+@cached
 def _known(rows: BucketRows) -> tuple[Ints, Floats]:
     """Return the rows that have a valid propensity, and their propensities."""
     values = rows.present(PROPENSITY).astype(np.float64, copy=False)
     are_known, given = _are_propensities(values), rows.rows_with(PROPENSITY)
-    return np.flatnonzero(are_known) if given is None else given[are_known], values[are_known]
+    if given is None:
+        return np.flatnonzero(are_known), values[are_known]
+    return (given, values) if are_known.all() else (given[are_known], values[are_known])
 
 
 def _read(rows: BucketRows, plan: Plan) -> Flags:
@@ -39,10 +46,8 @@ def _read(rows: BucketRows, plan: Plan) -> Flags:
     if plan.policy_values:
         judged = rows.valid(LABEL)
         return np.ones(len(rows), np.bool_) if judged is None else judged
-    flags = np.zeros(len(rows), np.bool_)
-    for level in {weighed.rel for weighed in plan.weighed_rows}:
-        flags |= is_relevant(rows.labels(), level)
-    return flags
+    levels = {weighed.rel for weighed in plan.weighed_rows}
+    return functools.reduce(np.logical_or, (is_relevant(rows.labels(), level) for level in levels))
 
 
 def _are_propensities(values: Floats) -> Flags:
@@ -58,7 +63,9 @@ def propensities_of(rows: BucketRows, plan: Plan) -> Floats | None:
     propensities = np.full(len(rows), np.nan)
     propensities[known] = values
     if LABEL in rows:  # of rows of the same item, some may not be relevant
-        propensities[known[~_read(rows, plan)[known]]] = np.nan
+        is_read = _read(rows, plan)[known]
+        if not is_read.all():
+            propensities[known[~is_read]] = np.nan
     return propensities
 
 
@@ -87,8 +94,9 @@ def weights_of(judgments: Judgments, chosen: Flags | None, weighed: WeighedRows)
     assert judgments.propensities is not None  # noqa: S101 - rows are weighed by them
     flags = judgments.flags(weighed.rel)
     rows = judgments.counted_rows(flags if chosen is None else flags & chosen[judgments.codes])
-    weights = judgments.gain_of(Gain("binary", weighed.rel, clip=weighed.clip), rows)
-    return weights, int(np.count_nonzero(judgments.propensities[rows] < weighed.clip))
+    propensities = judgments.propensities[rows]
+    clipped = int(np.count_nonzero(propensities < weighed.clip)) if weighed.clip else 0
+    return 1.0 / np.maximum(propensities, weighed.clip), clipped
 
 
 def weight_sums(states: WeightStates, weights: Floats, clipped: int) -> Iterator[tuple[str, Floats]]:

@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base.errors import InputError, first_line, shorten
+from sparkrank.bucket.bucket_rows import flags_of
 from sparkrank.bucket.impressions import (
     ITEM,
     LABEL,
@@ -93,9 +95,8 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
         if role.needed(plan):
             named = roles.of_rows.get(role.key)
             columns[role.key] = _missing(role, roles, rows.num_rows) if named is None else _read(rows, role, named)
-    if plan.has_sparse_propensities:
-        is_relevant = pc.greater(columns[LABEL], 0).fill_null(False)
-        columns[PROPENSITY] = pc.if_else(is_relevant, columns[PROPENSITY], None)
+    if plan.has_sparse_propensities and PROPENSITY in roles.of_rows:
+        columns[PROPENSITY] = _of_relevant_rows(columns[PROPENSITY], columns[LABEL])
     if plan.long:
         columns[MODEL] = _model_numbers(columns[MODEL], roles, plan)
     if plan.joins:
@@ -108,6 +109,17 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
         columns[PAST] = pa.chunked_array([pa.repeat(number, rows.num_rows)])
         columns |= {LIST: nothing} if plan.arrays else {}
     return pa.table(columns)
+
+
+def _of_relevant_rows(numbers: pa.ChunkedArray, labels: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return ``numbers``, whose values are not copied, with null where ``labels`` are null or not above 0."""
+    chunks = []
+    for batch in pa.table([labels, numbers], ["labels", "numbers"]).to_batches():
+        own, label = batch["numbers"], batch["labels"].fill_null(0).to_numpy()
+        valid = np.packbits((label > 0) & flags_of(own.is_valid()), bitorder="little")
+        values = own.buffers()[1].slice(own.offset * own.type.bit_width // 8)
+        chunks.append(pa.Array.from_buffers(own.type, len(own), [pa.py_buffer(valid), values]))
+    return pa.chunked_array(chunks, numbers.type)
 
 
 def _numbered_columns(rows: pa.Table, roles: Roles, plan: Plan) -> dict[str, pa.ChunkedArray]:

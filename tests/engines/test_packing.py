@@ -80,8 +80,9 @@ def test_rows_without_a_propensity_take_no_memory_for_one(
     """Every fifth row has one, which stays with it. They are in pieces of their own, also after a spill."""
     monkeypatch.setattr(native, "COMPILED", native.COMPILED and compiled)
     row = np.arange(1000)
-    propensity = pa.array(row / 1000, mask=row % 5 != 0)
-    table = pa.table({"key_0": row % 77, "propensity": propensity, "score_0": row / 2})
+    propensity = pa.array(np.append(7.0, row / 1000), mask=np.append(False, row % 5 != 0))
+    chunks = pa.chunked_array([propensity[1:334], propensity[334:335], propensity[335:]])
+    table = pa.table({"key_0": row % 77, "propensity": chunks, "score_0": row / 2})
     pieces = [piece for first, part in cut(table) for _, piece in buckets_of_piece(first, part)]
     spilled = [narrow_piece(join_pieces(side, table.schema)) for side in by_side(pieces)]
     for own in (pieces, spilled):

@@ -66,6 +66,24 @@ def test_values_are_those_of_all_orders(rows: list[tuple], random: Any) -> None:
     assert {text: repr(found[text]) for text in asked} == {text: repr(other[text]) for text in asked}
 
 
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64()])
+@pytest.mark.parametrize("label", [pa.int32(), pa.float64(), pa.bool_()])
+def test_rows_keep_their_propensity_however_columns_are_cut(label: pa.DataType, kind: pa.DataType) -> None:
+    """Relevant are b, d and f, with v = 2, 4 and 1; b is first and d third. Propensities of other rows are not read."""
+    labels = pa.array([1, 0, 1, None, 1, 0, 1, None], pa.int8()).cast(label)
+    chances = pa.array([0.125, 9.0, 0.5, None, 0.25, 7.0, 1.0, -1.0], kind)
+    columns = {
+        "u": pa.chunked_array([["x"] * 7]),
+        "i": pa.chunked_array([list("abcdefg")]),
+        "s": pa.chunked_array([[1.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0]]),
+        "y": pa.chunked_array([labels[1:3], labels[3:]]),
+        "e": pa.chunked_array([chances[1:6], chances[6:]]),
+    }
+    texts = [f"r(propensity=snips)@{k}" for k in (2, 3, 6)]
+    (group,) = sr.evaluate(pa.table(columns), texts, **ROLES, uncertainty=False).groups.to_pylist()
+    assert [group[text] for text in texts] == [2 / 7, 6 / 7, 1.0]
+
+
 def test_precision_and_ndcg_are_those_of_extreme_classification() -> None:
     """As in Jain et al., KDD 2016, with matrices: PSP@k and PSnDCG@k, plain and over those of the best order."""
     rng, k = np.random.default_rng(3), 5

@@ -8,10 +8,12 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sparkrank.bucket.bucket_rows import flags_of
 from sparkrank.bucket.impressions import (
@@ -22,7 +24,6 @@ from sparkrank.bucket.impressions import (
     in_one_piece,
     key_columns,
     labels_of,
-    one_array,
     score_columns,
 )
 from sparkrank.engines.shuffle.partition import Unsigned, partition_rows, parts_of, rows_by_bucket
@@ -151,7 +152,7 @@ def _apart(rows: pa.Table, buckets: Unsigned, count: int) -> list[tuple[pa.Recor
     place, has_one = rows.column_names.index(PROPENSITY), flags_of(rows[PROPENSITY].is_valid())
     moved, ends = rows_by_bucket(rows.remove_column(place), buckets + has_one * np.uint16(count), 2 * count)
     given = np.flatnonzero(has_one)  # much faster than selecting by flags
-    known = pa.table({PROPENSITY: one_array(rows[PROPENSITY]).take(pa.array(given))})
+    known = pa.table({PROPENSITY: _numbers(rows[PROPENSITY], given)})
     values, ends_of_values = rows_by_bucket(known, buckets[given], count)
     assert moved is not None and values is not None  # noqa: S101, PT018 - there are rows of either kind
     without, others = moved.slice(0, ends[count - 1]), moved.slice(ends[count - 1])
@@ -159,6 +160,17 @@ def _apart(rows: pa.Table, buckets: Unsigned, count: int) -> list[tuple[pa.Recor
         (without.add_column(place, PROPENSITY, pa.nulls(len(without))), ends[:count]),
         (others.add_column(place, PROPENSITY, values[PROPENSITY]), ends_of_values),
     ]
+
+
+def _numbers(column: pa.ChunkedArray, rows: Ints) -> NDArray[Any]:
+    """Return the numbers of ``column`` in ``rows``, which ascend. Chunks are not joined, as a copy would be large."""
+    ends = np.cumsum([len(chunk) for chunk in column.chunks])
+    parts, start = [], 0
+    for chunk, inside in zip(column.chunks, np.split(rows, np.searchsorted(rows, ends)), strict=False):
+        numbers = np.frombuffer(chunk.buffers()[1], chunk.type.to_pandas_dtype())
+        parts.append(numbers[inside - start + chunk.offset])
+        start += len(chunk)
+    return np.concatenate(parts)
 
 
 def _buckets_of(rows: pa.RecordBatch, buckets: int) -> Unsigned:

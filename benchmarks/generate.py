@@ -28,6 +28,7 @@ DEFAULT_ROOT = Path(__file__).parent / "data"
 LISTS, TRUTH = "lists", "truth"  # folders inside of that of a log whose layout is lists
 LOG, CATALOG, PAST = "log", "catalog", "past"  # and of one whose layout is beside
 CATEGORIES = 40
+KEPT = 0.3  # of the rows that reach the next step of a funnel
 FIRST_DAY = dt.date(2026, 1, 1)  # of a log whose layout is days
 ITEMS = 200_000
 LIST_ROWS = 20
@@ -62,7 +63,8 @@ class LogShape:
     ``items`` are numbers that many impressions share, or a text for each impression (``text``). Where rows are
     ``weighted``, each has a weight from 0.5 to 2. ``heavy`` is the share of rows that are of one user. ``format`` is
     that of the files: ``parquet`` or ``csv``. Where impressions are ``bucketed``, all those of a user are in one file,
-    as lists and their truth always are.
+    as lists and their truth always are. With a ``funnel``, 3 of 10 clicked rows are in the cart, 3 of 10 of these are
+    paid, and each row has a propensity.
     """
 
     rows: int = 1_000_000
@@ -83,6 +85,7 @@ class LogShape:
     heavy: float = 0.0
     format: str = "parquet"
     bucketed: bool = False
+    funnel: bool = False
 
     @property
     def graded(self) -> bool:
@@ -144,6 +147,10 @@ def impressions(shape: LogShape, rows: int, chunk: int, file: int) -> pa.Table:
         columns["session_id"] = random.integers(0, 4, rows)
     if shape.weighted:
         columns["weight"] = 0.5 + 1.5 * random.random(rows)
+    if shape.funnel:
+        columns["carted"] = grade * (random.random(rows) < KEPT).astype(np.int32)
+        columns["paid"] = columns["carted"] * (random.random(rows) < KEPT).astype(np.int32)
+        columns["propensity"] = 0.05 + 0.95 * random.random(rows)
     return pa.table({**columns, shape.label: grade})
 
 
@@ -325,6 +332,7 @@ def add_arguments(parser: argparse.ArgumentParser, several: bool = False) -> Non
     parser.add_argument("--heavy", type=float, default=default.heavy, help="share of rows that are of one user")
     parser.add_argument("--format", choices=("parquet", "csv"), default=default.format)
     parser.add_argument("--bucketed", action="store_true", help="with all impressions of a user in one file")
+    parser.add_argument("--funnel", action="store_true", help="with two further labels and a propensity")
     parser.add_argument("--slices", action="store_true", help="with a country and a device")
     parser.add_argument("--data", type=Path, default=DEFAULT_ROOT, help="where logs are kept (default: %(default)s)")
 

@@ -32,6 +32,7 @@ SESSIONS: Mapping[str, str] = {
     "20m-strings": f"run --rows 20e6 --keys string --contenders {_EVERY_SIZE}",
     "100m": f"run --rows 10e6 100e6 --contenders {_EVERY_SIZE}",
     "kernels": "kernels",
+    "metric-costs": "metric_costs",
     "day": "day --rows 20e6",
     "cold": "cold --rows 20e6",
     "merging": "merging --days 365",

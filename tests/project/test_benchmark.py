@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import day, kernels, merging, run
+from benchmarks import day, kernels, merging, metric_costs, run
 from benchmarks.check import Check, DisagreementError
 from benchmarks.contenders import Value, Work
 from benchmarks.entrants import Entrant
@@ -98,6 +98,13 @@ def test_the_days_of_a_team_are_merged(
 def test_nanoseconds_of_every_kind_of_bucket() -> None:
     options = Namespace(rows=2000, groups=100, keys="int", repeats=1)
     assert len({name for name, *_ in kernels.measure(options)}) == 12
+
+
+@pytest.mark.tools
+def test_costs_of_every_metric_that_is_added(tmp_path: Path) -> None:
+    shape = LogShape(rows=2000, groups=100, layout="beside", funnel=True)
+    found = {name for name, *_ in metric_costs.measure(shape, None, 1, tmp_path)}
+    assert len(found) == sum(map(len, metric_costs.ADDED.values()))
 
 
 @pytest.mark.tools

@@ -89,7 +89,6 @@ def python(version: str) -> str:
 @pytest.mark.parametrize(
     ("version", "packages"),
     [*((version, "newest") for version in VERSIONS), (VERSIONS[0], "oldest")],
-    ids=lambda value: value,
 )
 def test_a_wheel_of_the_sources_runs_the_demo(version: str, packages: str, sources: Path, tmp_path: Path) -> None:
     """With the newest packages on each Python, and with the oldest that are allowed on the oldest one."""

@@ -74,8 +74,11 @@ def test_every_metric_is_listed_as_it_is_typed() -> None:
     assert set(" ".join(lines).split()) == {declaration.written for declaration in CATALOG.values()}
 
 
-def test_the_page_is_short() -> None:
+def test_the_page_is_short_and_begins_with_a_command() -> None:
     assert len(README.splitlines()) < 150
+    before = README.partition("\n    ")[0]
+    assert len(re.findall(r"\]\(", before)) <= 5
+    assert len(before.splitlines()) < 10
 
 
 def test_the_lists_of_two_models_have_the_values_of_the_comment() -> None:

@@ -217,7 +217,7 @@ def register(
     Examples
     --------
     >>> from sparkrank import functions as srf
-    >>> srf.register(None, {"1st": "ap"})
+    >>> srf.register(None, ["ndcg@10"])
     Traceback (most recent call last):
         ...
     sparkrank.base.errors.SpecError: spark is None: a session of Spark is needed

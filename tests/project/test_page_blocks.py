@@ -124,18 +124,9 @@ def lacking(document: dict[str, Any]) -> Iterator[str]:
 # The first words of commands: programs whose arguments are parsed here, and others.
 OURS = {"make", "python", "spark-submit", "sparkrank"}
 OTHERS = {
-    ".",
-    "cat",
-    "curl",
-    "dagster",
-    "echo",
-    "environment/bin/pip",
-    "environment/bin/venv-pack",
-    "export",
-    "grep",
-    "pip",
+    *(".", "cat", "curl", "dagster", "echo", "export", "grep", "pip", "python3", "sed", "test"),
+    *("environment/bin/pip", "environment/bin/venv-pack"),
 }
-OTHERS |= {"python3", "sed", "test"}
 MAKEFILE = (PROJECT / "Makefile").read_text(encoding="utf-8")
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
 VARIABLES = set(re.findall(r"^(\w+) \?=", MAKEFILE, re.MULTILINE)) | set(re.findall(r"\$\((\w+)\)", MAKEFILE))

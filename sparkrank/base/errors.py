@@ -190,13 +190,27 @@ class RejectedRowsError(InputError):
 
 
 class StoreError(SparkrankError):
-    """A file store, or the connection to a file store, failed. The same request may succeed later."""
+    """A file store, or the connection to a file store, failed. The same request may succeed later.
+
+    Examples
+    --------
+    >>> import sparkrank as sr
+    >>> sr.StoreError.code, sr.StoreError.exit_code
+    ('store', 1)
+    """
 
     code = "store"
 
 
 class StateError(SparkrankError):
-    """States (stored partial results) cannot be merged, or the stored states are not those that the request needs."""
+    """States (stored partial results) cannot be merged, or the stored states are not those that the request needs.
+
+    Examples
+    --------
+    >>> import sparkrank as sr
+    >>> sr.StateError.code, sr.StateError.exit_code
+    ('state', 4)
+    """
 
     exit_code = 4
     code = "state"

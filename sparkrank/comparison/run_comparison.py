@@ -34,6 +34,18 @@ class RunComparison:
         compared, because the groups are not paired then.
     notes : tuple of str
         Messages about metrics and groups that are left out, and about intervals that are missing.
+
+    Examples
+    --------
+    The click of user a is second by the old scores and first by the new ones; that of user b is first by both:
+
+    >>> import pyarrow as pa
+    >>> import sparkrank as sr
+    >>> log = pa.table({"user": ["a", "a", "b"], "old": [2, 1, 1], "new": [1, 2, 1], "click": [0, 1, 1]})
+    >>> ev = sr.evaluate(log, ["rr"], group="user", score={"old": "old", "new": "new"}, label="click")
+    >>> compared = sr.compare_runs(ev, ev, left_model="old", right_model="new")
+    >>> compared.n_left, compared.n_right, compared.table["difference"].to_pylist()
+    (2, 2, [0.25])
     """
 
     table: pa.Table

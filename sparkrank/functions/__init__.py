@@ -213,6 +213,14 @@ def register(
     ------
     SpecError
         If a metric, a definition or a name is invalid. In this case, no function is registered.
+
+    Examples
+    --------
+    >>> from sparkrank import functions as srf
+    >>> srf.register(None, ["ndcg@10"])
+    Traceback (most recent call last):
+        ...
+    sparkrank.base.errors.SpecError: spark is None: a session of Spark is needed
     """
     return register_functions(spark, metrics, prefix, definitions, preset)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from sparkrank.base.errors import SpecError, quote
 from sparkrank.doors.keywords import refuse_unknown
+from sparkrank.functions.function_examples import example_of
 from sparkrank.metrics import Declaration, GroupMetric
 from sparkrank.metrics.parameters import Parameter, format_number
 
@@ -101,4 +102,5 @@ def _doc(name: str, declaration: Declaration, parameters: Mapping[str, Parameter
         allowed = "bool" if parameter.is_flag else parameter.allowed
         lines += [f"{key} : {allowed}, optional", f"    {parameter.doc}.{default}"]
     lines += ["", "Returns", "-------", "Column", f"    Doubles, under the text of the metric, as ``{name}``."]
+    lines += example_of(name, declaration.cutoff == "optional")
     return "\n".join(lines)

@@ -40,6 +40,12 @@ class RowSum:
     estimated rewards of the action and of the policy. The sums are ``weights`` = Σ w·v, ``squared_weights`` = Σ w·v²,
     ``rewards`` = Σ w·v·z, and ``corrected`` = Σ w·(p + v·(z - q)). ``clipped`` is the number of rows with s /
     propensity above ``clip``, and ``slates`` the number of groups with any of the rows.
+
+    Examples
+    --------
+    >>> from sparkrank.metrics import RowSum
+    >>> str(RowSum("predicted", threshold=0.5))
+    'predicted(threshold=0.5)'
     """
 
     name: str

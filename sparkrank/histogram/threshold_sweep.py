@@ -89,6 +89,17 @@ class Sweep:
     ``positives`` and ``negatives`` the amounts of the day. Because the units of exact sums are fixed, all amounts are
     multiplied by the power of two that scales the day's total to between 1/2 and 1. ``through`` is the extent of all
     bins swept so far.
+
+    Examples
+    --------
+    Three bins with one relevant row and two others: the total of 3 becomes 3/4, and a row 1/4.
+
+    >>> import numpy as np
+    >>> from sparkrank.metrics import Sweep
+    >>> steps = RowSteps(np.array([True, False, False]), None).steps()
+    >>> sweep = Sweep(steps, Extent.of(steps))
+    >>> sweep.tp.tolist(), sweep.fp.tolist(), float(sweep.negatives)
+    ([0.25, 0.25, 0.25], [0.0, 0.25, 0.5], 0.5)
     """
 
     rows: NDArray[Any]
@@ -175,6 +186,13 @@ class Terms:
 
     ``limbs`` has sums over bins, as the floats that make up exact sums. ``highest`` has highest values. ``hulls`` are
     upper hulls of points of the bins, for a single day.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparkrank.metrics import Terms
+    >>> Terms.of(sums=[np.array([0.5, 0.25])], highest=[np.array([0.5, 0.25])]).highest.tolist()
+    [0.5]
     """
 
     limbs: Floats

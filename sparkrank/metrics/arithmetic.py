@@ -47,6 +47,14 @@ class TermTable:
     All ``columns`` have the same length. A term is NaN where a row has no term. ``row`` has the index of each term's
     row in the judgments (all rows of the group), or is None if the terms do not belong to rows. Under
     ``ties=expected``, a term may belong to a position that any row of a tie block can take.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sparkrank.metrics import Arithmetic, TermTable
+    >>> terms = TermTable("list", {"hit": np.array([0.0, 1.0, 1.0])})
+    >>> Arithmetic.of([terms], [total("hits", "hit")]).value
+    2.0
     """
 
     name: str

@@ -39,7 +39,14 @@ OF_ALL_LISTS = "the value is of all lists together: this list adds its attention
 
 @dataclass(frozen=True)
 class AttentionMetric(MetricKind):
-    """A metric that compares how attention is shared among the values of a column with how it should be shared."""
+    """A metric that compares how attention is shared among the values of a column with how it should be shared.
+
+    Examples
+    --------
+    >>> from sparkrank.metrics import CATALOG, AttentionMetric
+    >>> [name for name, declared in CATALOG.items() if isinstance(declared, AttentionMetric)]
+    ['exposure_gap']
+    """
 
     parts: ClassVar[tuple[PlanPart, ...]] = ("values",)
     heading: ClassVar[str] = "Metrics over lists"

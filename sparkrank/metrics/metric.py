@@ -72,6 +72,12 @@ class NeedsOrder:
     """The reason (``because``) why some metrics have no mean over the orders of tied rows.
 
     ``holds`` selects these metrics, and ``form`` describes them to users; it is empty if all metrics are selected.
+
+    Examples
+    --------
+    >>> from sparkrank.metrics import CATALOG
+    >>> CATALOG["iprec11"].needs_order.because
+    'a mean over orders of a maximum'
     """
 
     because: str
@@ -85,6 +91,13 @@ class Unbounded:
 
     If ``has_ideal`` is true of a metric, a value above the declaration's ``highest`` means that the list is better than
     its ideal list.
+
+    Examples
+    --------
+    >>> from sparkrank.metrics import CATALOG, Metric
+    >>> unbounded = CATALOG["ndcg"].unbounded
+    >>> [unbounded.holds(Metric.parse(text)) for text in ("ndcg@10", "ndcg(ideal=k_relevant)@10")]
+    [False, True]
     """
 
     form: str
@@ -115,6 +128,13 @@ class Declaration:
     whose group and item are in the interactions. ``interval`` is the scale of the metric's interval: ``t`` is cut at
     the ends of the range of values; ``wilson`` is for a share of counted rows or groups; ``logit`` is for a value
     between 0 and 1; ``none`` means that any interval would be misleading, so that a gate uses the value alone.
+
+    Examples
+    --------
+    >>> from sparkrank.metrics import CATALOG
+    >>> declared = CATALOG["logloss"]
+    >>> declared.undefined, declared.higher_is_better, declared.lowest, declared.highest
+    ('no rows; a score outside [0, 1]', False, 0.0, inf)
     """
 
     name: str

@@ -320,7 +320,20 @@ class HitSums:
 
 @cached
 def hit_sums(ranking: Ranking, rel: float | None) -> HitSums:
-    """Return the sums over the hits of ``ranking`` at the threshold ``rel``, shared by all metrics that use it."""
+    """Return the sums over the hits of ``ranking`` at the threshold ``rel``, shared by all metrics that use it.
+
+    Examples
+    --------
+    A list whose second and third rows are relevant:
+
+    >>> import numpy as np
+    >>> from sparkrank.metrics import Ranking, hit_sums
+    >>> from sparkrank.ranking.judgments import Judgments
+    >>> judgments = Judgments(codes=np.array([0, 0, 0]), labels=np.array([0, 1, 1]), groups=1)
+    >>> sums = hit_sums(Ranking(judgments, np.array([0.9, 0.5, 0.1])), rel=None)
+    >>> sums.relevant.tolist(), sums.count(2).tolist(), sums.first(None).tolist()
+    ([2], [1.0], [0.5])
+    """
     return HitSums(ranking, rel)
 
 

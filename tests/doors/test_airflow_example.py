@@ -17,8 +17,10 @@ import pytest
 
 from sparkrank.cli.command_line import commands, full_command
 from tests.support.commands import PROJECT, local_conf
+from tests.support.page_blocks import blocks_of
 
 EXAMPLE = PROJECT / "examples" / "airflow_dag.py"
+PAGE = PROJECT / "docs" / "schedulers.md"
 ON_SPARK = PROJECT / "examples" / "airflow_spark_dag.py"
 AIRFLOW = PROJECT / ".venv-airflow" / "bin" / "python"
 WORDS = {"conf": "x.yaml", "day": "2026-11-19", "first": "2026-11-13"}
@@ -30,6 +32,17 @@ from airflow.models import DagBag
 bag = DagBag(os.environ["AIRFLOW__CORE__DAGS_FOLDER"])
 tasks = {name: {each.task_id: sorted(each.downstream_task_ids) for each in dag.tasks} for name, dag in bag.dags.items()}
 print("\\n" + json.dumps({"errors": bag.import_errors, "tasks": tasks}))
+"""
+# The task of the DAG that waits for a day, with the event that one of the others makes.
+PROMOTED = """
+import os
+from types import SimpleNamespace
+from airflow.models import DagBag
+from airflow.sdk import Asset
+task = DagBag(os.environ["AIRFLOW__CORE__DAGS_FOLDER"]).dags["after_the_evaluation"].task_dict["promote"]
+event = SimpleNamespace(extra={"day": "2026-11-19", "run_id": "5f0c"})
+print()
+task.python_callable({Asset("sparkrank_day"): [event]})
 """
 RUN = """
 import datetime, json, os, sys
@@ -85,7 +98,7 @@ def test_their_commands_are_commands() -> None:
 
 
 def _by_airflow(words: list[str], folder: Path) -> str:
-    """The output of a command of Airflow's Python, whose home is ``folder`` and whose DAGs are the examples."""
+    """The output of Airflow's Python, whose home is ``folder``, with the DAGs of the examples and the page."""
     if not AIRFLOW.exists():
         pytest.skip("there is no .venv-airflow: make test-airflow makes it")
     dags, programs = folder / "dags", folder / "bin"
@@ -94,6 +107,8 @@ def _by_airflow(words: list[str], folder: Path) -> str:
             made.mkdir()
         for example in (EXAMPLE, ON_SPARK):
             (dags / example.name).write_bytes(example.read_bytes())
+        (block,) = (block for block in blocks_of(PAGE) if block.language == "python")
+        (dags / "waiting.py").write_text(block.text, encoding="utf-8")
         command = programs / "sparkrank"  # of this checkout, in this environment
         command.write_text(f'#!/bin/sh\nPYTHONPATH="{PROJECT}" exec "{sys.executable}" -m sparkrank "$@"\n')
         command.chmod(0o755)
@@ -124,8 +139,13 @@ def test_airflow_imports_them(tmp_path: Path) -> None:
         "tasks": {
             "sparkrank_nightly": {"evaluate": ["is_monday"], "is_monday": ["merge"], "merge": []},
             "sparkrank_on_spark": {"evaluate": ["gate", "passed"], "gate": ["passed"], "passed": []},
+            "after_the_evaluation": {"promote": []},
         },
     }
+
+
+def test_a_dag_of_the_page_gets_the_day_and_the_run(tmp_path: Path) -> None:
+    assert _by_airflow(["-c", PROMOTED], tmp_path).splitlines()[-1] == "2026-11-19 5f0c"
 
 
 def test_airflow_tries_again_what_may_end_otherwise(tmp_path: Path) -> None:

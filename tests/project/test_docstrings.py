@@ -44,6 +44,19 @@ def test_every_argument_of_a_door_is_described_once() -> None:
         assert sorted(described(door)) == sorted(inspect.signature(door).parameters), door
 
 
+def test_every_public_name_has_an_example() -> None:
+    """A class may have that of one of its methods; functions of metrics are in tests/functions."""
+    lacking = []
+    for module in (sparkrank, functions, sparkrank.metrics, sparkrank.ml):
+        for name in module.__all__:
+            named = getattr(module, name)
+            if inspect.isclass(named) or inspect.isroutine(named):
+                own = [named, *(getattr(named, member) for member in vars(named) if not member.startswith("_"))]
+                if not any(">>> " in (inspect.getdoc(each) or "") for each in own):
+                    lacking.append(f"{module.__name__}.{name}")
+    assert lacking == []
+
+
 def test_a_definition_is_declared_in_two_files() -> None:
     """In the definitions and in the spec: the third file of a new word is the one that applies it."""
     package = Path(sparkrank.__file__).parent

@@ -142,18 +142,6 @@ def test_lists_and_truth(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
-def test_the_lists_of_two_models_on_the_page_of_python(capsys: pytest.CaptureFixture[str]) -> None:
-    """The page shows what its block prints: y of ann is second by als and first by popular."""
-    page = PROJECT / "docs" / "python.md"
-    (program_of_page,) = [
-        block for block in blocks(page, "python") if block.startswith("import pyarrow as pa\nimport sparkrank")
-    ]
-    exec(compile(program_of_page, str(page), "exec"), {})  # noqa: S102 - the page's own code
-    text = capsys.readouterr().out
-    assert text.startswith("ann als 0.5 1.0\nann popular 1.0 1.0\n")
-    assert text in blocks(page, "text")
-
-
 @pytest.mark.parametrize("example", sorted(EXAMPLES.rglob("*.py")), ids=lambda path: path.stem)
 def test_an_example_says_what_it_shows_and_how_to_run_it(example: Path) -> None:
     text = ast.get_docstring(ast.parse(example.read_text(encoding="utf-8")))

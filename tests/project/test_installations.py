@@ -86,14 +86,17 @@ def python(version: str) -> str:
     pytest.skip(f"there is no Python {version}")
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_a_wheel_of_the_sources_runs_the_demo_on_the_newest_packages(
-    version: str, sources: Path, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    ("version", "packages"),
+    [*((version, "newest") for version in VERSIONS), (VERSIONS[0], "oldest")],
+)
+def test_a_wheel_of_the_sources_runs_the_demo(version: str, packages: str, sources: Path, tmp_path: Path) -> None:
+    """With the newest packages on each Python, and with the oldest that are allowed on the oldest one."""
     run(f"{python(version)} -m venv env && pip install --quiet build", tmp_path)
     run(f"pip wheel --quiet --no-deps --wheel-dir . {sources}", tmp_path)
     (wheel,) = tmp_path.glob("*.whl")
-    run(f"pip install --quiet '{wheel}[spark,report]'", tmp_path)
+    oldest = f"--constraint {PROJECT}/constraints-minimum.txt" if packages == "oldest" else ""
+    run(f"pip install --quiet {oldest} '{wheel}[spark,report]'", tmp_path)
     assert "loops compiled" in run("sparkrank --version", tmp_path)
     java = os.environ["JAVA_HOME"]
     printed = run("sparkrank demo --rows 1000 2>&1", tmp_path, JAVA_HOME=java, SPARK_LOCAL_IP="127.0.0.1")

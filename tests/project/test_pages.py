@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import yaml
-
 PROJECT = Path(__file__).resolve().parents[2]
 DOCS = PROJECT / "docs"
 DECISIONS = sorted((DOCS / "decisions").glob("[0-9]*.md"))
@@ -18,7 +16,6 @@ PAGES = [
 FOLDERS = "benchmarks|conf|docs|examples|jobs|scripts|sparkrank|tests"
 _LINK = re.compile(r"\]\((?!https?://|mailto:)([^)#\s]*)(?:#([^)\s]*))?\)")
 _PATH = re.compile(rf"(?<![\w/.-])(?:{FOLDERS})/(?:[\w.*-]+/)*(?:[\w*-]+\.(?:py|pyx|h|md|svg|yaml|conf|sh)\b)?")
-_YAML = re.compile(r"^( *)```ya?ml\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -48,18 +45,6 @@ def missing(page: Path, project: Path = PROJECT) -> Iterator[str]:
 def test_everything_that_a_page_names_is_there() -> None:
     absent = {str(page.relative_to(PROJECT)): list(missing(page)) for page in PAGES}
     assert {page: names for page, names in absent.items() if names} == {}
-
-
-def test_every_block_of_yaml_is_yaml() -> None:
-    """As readers paste it: a path with marks, ``/log/dt={date}``, needs quotes within braces."""
-    wrong = []
-    for page in PAGES:
-        for indent, block in _YAML.findall(page.read_text(encoding="utf-8")):
-            try:
-                list(yaml.safe_load_all("\n".join(line.removeprefix(indent) for line in block.split("\n"))))
-            except yaml.YAMLError as error:
-                wrong.append((page.name, str(error)))
-    assert wrong == []
 
 
 def test_anchors_of_a_release_stay() -> None:

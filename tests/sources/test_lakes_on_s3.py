@@ -16,7 +16,8 @@ import pytest
 from pyarrow import fs
 
 from tests.support import mlflow_stub, openlineage_stub
-from tests.support.commands import exit_code, write_spec
+from tests.support.commands import PROJECT, exit_code, write_spec
+from tests.support.page_blocks import blocks_of, run_python
 from tests.support.s3_server import s3_environment, s3_server
 
 DAY, BUCKET, SECRET = "2026-11-19", "lake", "S3CRET"
@@ -127,6 +128,14 @@ def test_a_day_is_read_and_copied_on_s3_without_a_secret(
     printed = capsys.readouterr()
     texts += [printed.out, printed.err, caplog.text, json.dumps(events), repr(runs)]
     assert [text for text in texts if SECRET in text] == []
+
+
+def test_the_page_reads_a_copy(store: fs.S3FileSystem) -> None:
+    pytest.importorskip("deltalake").write_deltalake(f"s3://{BUCKET}/eval/metrics", ROWS)
+    names: dict[str, Any] = {}
+    (block,) = (block for block in blocks_of(PROJECT / "docs" / "publish.md") if block.language == "python")
+    assert list(run_python([block], names)) == []
+    assert names["metrics"].to_table().equals(ROWS)
 
 
 def _all(folder: Path) -> fs.FileSelector:

@@ -5,12 +5,31 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pandas as pd
 import pytest
 
+from tests.support.commands import PROJECT
 from tests.support.examples import EXAMPLES, PAGES, blocks, numbers, printed, program
+from tests.support.page_blocks import blocks_of, run_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+def test_the_page_of_python_prints_what_it_shows(spark: SparkSession) -> None:
+    """The click of ann is second by one score and first by the other; y of ann is second by als, first by popular."""
+    impressions = spark.createDataFrame(
+        [("ann", 0.9, 0.1, 0), ("ann", 0.5, 0.8, 1)], "user_id string, score_a double, score_b double, clicked int"
+    )
+    recommendations = pd.DataFrame({"user_id": ["ann"], "item_id": ["x"], "score": [0.5]})
+    actions = pd.DataFrame({"user_id": ["ann"], "item_id": ["x"], "rating": [4.0]})
+    names = {"impressions": impressions, "recommendations": recommendations, "actions": actions}
+    first, *others = blocks_of(PROJECT / "docs" / "python.md")
+    assert list(run_python([first], names)) == []
+    assert [names["ev"].value("rr", model=model) for model in ("production", "candidate")] == [1 / 2, 1]
+    ((shown, text),) = run_python(others, names)
+    assert text == shown.text
+    assert text.startswith("ann als 0.5 1.0\nann popular 1.0 1.0\n")
 
 
 def rows_of(text: str) -> list[list[str]]:

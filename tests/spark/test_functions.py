@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import doctest
 import inspect
 import math
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -18,6 +21,7 @@ import sparkrank as sr
 from sparkrank import functions as srf
 from sparkrank.base.errors import SpecError
 from sparkrank.functions import spark_columns
+from sparkrank.functions.function_examples import COLUMNS, VALUES
 from sparkrank.functions.sql_functions import default_texts
 from sparkrank.metrics import CATALOG, CatalogueMetric, GroupMetric, PooledMetric
 from tests.conftest import PROJECT
@@ -217,6 +221,26 @@ def test_each_function_is_described_by_its_declaration() -> None:
         assert all(f"``{each}``" in inspect.getdoc(function) for each in shared), name
         assert function.__name__ == name
         assert isinstance(declared, (GroupMetric, PooledMetric)), name
+
+
+@pytest.mark.tools
+def test_the_example_of_each_function_is_what_it_gives(spark: SparkSession) -> None:
+    """Each expression in one aggregate of the same rows, and one example as it stands."""
+    types = ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
+    rows = spark.createDataFrame(list(zip(*(values for _, values in COLUMNS.values()), strict=True)), types)
+    shown, columns = {}, []
+    for name in VALUES:
+        *_, made, last = doctest.DocTestParser().get_examples(inspect.getdoc(getattr(srf, name)))
+        (call,) = re.findall(r"^round\(rows\.agg\((.*)\)\.first\(\)\[0\], 6\)$", last.source, re.MULTILINE)
+        columns.append(eval(call, {"srf": srf}).alias(name))  # noqa: S307 - our own docstring
+        shown[name] = float(last.want)
+        given, schema = ast.literal_eval(made.source.partition("createDataFrame")[2].strip())
+        read = [field.partition(" ")[0] for field in schema.split(", ")]
+        assert given == list(zip(*(COLUMNS[column][1] for column in read), strict=True)), name
+        assert all(f"{column} {COLUMNS[column][0]}" in schema for column in read), name
+    assert {name: round(value, 6) for name, value in rows.agg(*columns).first().asDict().items()} == shown
+    whole = doctest.DocTestParser().get_doctest(inspect.getdoc(srf.err), {"spark": spark}, "err", None, None)
+    assert doctest.DocTestRunner().run(whole).failed == 0
 
 
 @pytest.mark.parametrize(

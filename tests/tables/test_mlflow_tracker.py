@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import socket
 import sys
 import time
 from dataclasses import replace
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+import sparkrank as sr
 from sparkrank.base.errors import StoreError
 from sparkrank.tables.trackers.mlflow_tracker import MlflowTracker
 from sparkrank.tables.trackers.tracked_run import TrackedRun
 from sparkrank.tables.trackers.tracker import log_to_tracker
+from tests.support.commands import PROJECT
 from tests.support.mlflow_stub import stub_modules
+from tests.support.page_blocks import blocks_of, run_python
 
 # Its store of databases uses what newer versions of SQLAlchemy are about to lose.
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -33,6 +39,7 @@ def client(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     if request.param == "stub":
         modules = stub_modules(tmp_path)
         for name, module in modules.items():
+            module.__spec__ = ModuleSpec(name, None)
             monkeypatch.setitem(sys.modules, name, module)
         return modules["mlflow.tracking"].MlflowClient()
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -118,6 +125,29 @@ def test_a_run_that_broke_off_is_logged_anew(client: Any, monkeypatch: pytest.Mo
     (again,) = runs(client)
     assert again.info.status == "FINISHED"
     assert again.info.run_id != run.info.run_id
+
+
+# The click of ann stands second.
+LOG = pa.table({"user": ["ann"] * 2, "s": [0.9, 0.8], "score": [0.9, 0.8], "click": [0, 1], "country": ["de"] * 2})
+NDCG = pytest.approx(1 / math.log2(3))
+IN_PYTHON, _, IN_A_RUN = (block for block in blocks_of(PROJECT / "docs" / "trackers.md") if block.language == "python")
+
+
+def test_the_page_logs_an_evaluation(client: Any) -> None:
+    assert list(run_python([IN_PYTHON], {"sr": sr, "log": LOG})) == []
+    (run,) = runs(client, "notebooks")
+    assert run.data.metrics["production/ndcg_at_10"] == run.data.metrics["production/country/de/ndcg_at_10"] == NDCG
+    assert run.info.run_name.startswith("home feed ")
+
+
+@pytest.mark.parametrize("client", [pytest.param("database", marks=needs_mlflow)], indirect=True)
+def test_the_page_logs_inside_a_run_of_the_reader(client: Any) -> None:
+    import mlflow
+
+    names = {"sr": sr, "mlflow": mlflow, "spark": SimpleNamespace(table={"impressions": LOG}.__getitem__)}
+    assert list(run_python([IN_A_RUN], names)) == []
+    (run,) = runs(client, "Default")
+    assert NDCG in run.data.metrics.values()
 
 
 def test_more_numbers_than_one_request_takes(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,6 @@ from sparkrank.config.document import _asked as of_document
 from sparkrank.engines import local
 from sparkrank.inputs.spec_hash import hash_of_plan
 from sparkrank.text.notebook import MOST_METRICS, MOST_MODELS
-from tests.support.commands import PROJECT
 from tests.support.doors import GOOD, document_of, written
 
 # Two users: a has the click second under old and first under new, b has it first under both.
@@ -262,19 +261,3 @@ def test_an_interrupt_leaves_no_thread_and_no_file_and_the_next_call_works(
     assert len(open_files() - before) <= 1  # what is looked at by is one
     assert sr.evaluate(LOG, **asked).value("mrr", model="new") == 1.0
     assert pq.read_table(tmp_path / "groups").num_rows == 4
-
-
-def test_the_page_prints_what_it_shows(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)  # it saves a chart
-    page = (PROJECT / "docs" / "notebooks.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```(python|text)\n(.*?)```", page, re.DOTALL)
-    assert len(blocks) > 4
-    names: dict[str, Any] = {}
-    for kind, block in blocks:
-        if kind == "text":
-            printed = [line.rstrip() for line in capsys.readouterr().out.splitlines()]
-            assert printed == [line.rstrip() for line in block.splitlines()]
-        else:
-            exec(compile(block, "docs/notebooks.md", "exec"), names)  # noqa: S102 - our own page

@@ -139,6 +139,8 @@ Scores and labels:
 - A label below 0 has gain 0 and is not relevant. In `bpref` and `infap` it is not judged, as in trec_eval.
 - A threshold is compared in float64 with the score as stored: 0.1 stored as float32 is above 0.1. In the same way
   `rel=` is compared with the label: 0.7 stored as float32 is below 0.7.
+- The threshold that `recall(at_precision=)`, `precision(at_recall=)` and `tpr(at_fpr=)` find is in the table
+  [`curves`](tables.md#curves), with the point of the curve.
 - Whole numbers are ordered as float64. Different scores, ranks or labels beyond 2^53, such as instants in nanoseconds,
   may therefore tie.
 

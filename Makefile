@@ -105,8 +105,9 @@ test-minimum: java .venv-minimum/.made ## Tests without a JVM, and some with one
 		--dist worksteal -m "not ($(JVM) or browser or peer or tools or long)" $(PYTEST_ARGS)
 	@$(WITH_JAVA) export $(MINIMUM_PYSPARK) && .venv-minimum/bin/python -m pytest $(MINIMUM_SPARK) $(PYTEST_ARGS)
 
-test-peers: java .venv-peers/.made ## Metrics beyond accuracy beside the libraries that have them, at their newest versions
-	@$(WITH_JAVA) .venv-peers/bin/python -m pytest tests/peers/test_live_beyond_accuracy.py $(PYTEST_ARGS)
+test-peers: java .venv-peers/.made ## Beyond accuracy, ratings and policies beside the libraries that have them, at their newest versions
+	@$(WITH_JAVA) .venv-peers/bin/python -m pytest tests/peers/test_live_beyond_accuracy.py \
+		tests/peers/test_live_ratings.py tests/peers/test_policy_values.py $(PYTEST_ARGS)
 
 test-places: java .venv-places/.made .venv-dbt/.made ## Lake tables, databases, Hive, MLflow, W&B, OpenLineage, Dagster, dbt, Prefect
 	@$(WITH_JAVA) .venv-places/bin/python -m pytest tests/tables/test_delta_copies.py tests/tables/test_iceberg_copies.py \
@@ -247,15 +248,18 @@ $(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
 		--editable '.[spark,stores,report,test]'
 	@touch $@
 
-# RecTools, recommenders and RePlay name older packages, or many more, than these metrics need. LensKit and RecBole need
-# torch, of some gigabytes, which is left to `pip install lenskit` and `pip install --no-deps recbole` in .venv-peers.
+# RecTools, recommenders and RePlay name older packages, or many more, than these metrics need. So does obp, which also
+# names an older Python. LensKit and RecBole need torch, of some gigabytes, which is left to `pip install lenskit` and
+# `pip install --no-deps recbole` in .venv-peers.
 .venv-peers/.made: $(BUILT_FROM)
-	@echo "Installing sparkrank and libraries with metrics beyond accuracy into .venv-peers: a few minutes, once"
+	@echo "Installing sparkrank and libraries with such metrics into .venv-peers: a few minutes, once"
 	@$(PYTHON) -m venv --clear .venv-peers
 	@$(call REMOVE_LOOPS,.venv-peers)
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) --editable '.[spark,test]'
-	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check evidently jurity typeguard
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check evidently jurity typeguard \
+		matplotlib pyyaml scikit-learn seaborn tqdm
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps rectools recommenders replay-rec
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --ignore-requires-python obp
 	@touch $@
 
 .venv-places/.made: $(BUILT_FROM)

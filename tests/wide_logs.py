@@ -42,7 +42,7 @@ POOLED += ["rmse", "mae", "bias", "r2", "rig", "mce", "ece(mass=5)", "mcb", "dsc
 EXACT = ["auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "auc_up(exact)", "auc(exact,rel=3)", "auc", "brier"]
 EXACT += ["partial_auc(exact)", "recall_at_precision(precision=0.5,exact)", "tpr_at_fpr(fpr=0.2,exact)", "lift(exact)"]
 EXACT += ["ece_by_mass(mass=5,exact)", "mcb(exact)", "dsc(exact)"]
-WRITTEN = ("metrics", "table", "quality", "blocks", "groups", "positions", "gains")
+WRITTEN = ("metrics", "table", "quality", "blocks", "curves", "groups", "positions", "gains")
 OF_LISTS = ["ndcg@3", "ap", "rr", "p@2", "r@5", "gauc", "auc(exact)", "list_length"]
 VECTOR = pa.struct(
     [("type", pa.int8()), ("size", pa.int32()), ("indices", pa.list_(pa.int32())), ("values", pa.list_(pa.float64()))]
@@ -587,7 +587,7 @@ def exact() -> WideLog:
     """Every score is a bin of its own, with weights; keys of two whole numbers."""
     rows = impressions()
     rows = rows.append_column("tenant", pa.array(rows["user_id"].to_numpy() % 3))
-    settings = {"group": ["user_id", "tenant"], "weight": "weight", "gains": True}
+    settings = {"group": ["user_id", "tenant"], "weight": "weight", "gains": True, "curve_points": 20}
     return WideLog(halves(rows), EXACT, {**MODELS, **settings})
 
 

@@ -12,6 +12,7 @@ from docs.printers.markdown import declaration_markdown, markdown_table, paramet
 from docs.printers.metric_traps import METRIC_TRAPS
 from docs.printers.popularity_trap import popularity_markdown
 from docs.printers.propensity_trap import propensity_markdown
+from docs.printers.sampled_trap import sampled_markdown
 from docs.printers.setting_traps import SETTING_TRAPS
 from docs.printers.slice_trap import slice_markdown
 from docs.printers.worked import INPUT, Impression, trap_markdown
@@ -139,6 +140,8 @@ Scores and labels:
 - A label below 0 has gain 0 and is not relevant. In `bpref` and `infap` it is not judged, as in trec_eval.
 - A threshold is compared in float64 with the score as stored: 0.1 stored as float32 is above 0.1. In the same way
   `rel=` is compared with the label: 0.7 stored as float32 is below 0.7.
+- The threshold that `recall(at_precision=)`, `precision(at_recall=)` and `tpr(at_fpr=)` find is in the table
+  [`curves`](tables.md#curves), with the point of the curve.
 - Whole numbers are ordered as float64. Different scores, ranks or labels beyond 2^53, such as instants in nanoseconds,
   may therefore tie.
 
@@ -177,12 +180,10 @@ Ties and two orders:
   about 3 of 100 sampled ones above it and is a hit in nearly every sample, but never in the list of all items. Another
   k does not help: the first place of 101 corresponds to ranks 1 to 100 or so, so no k of the sample gives the `hit@10`
   of all items. The estimate uses the ranks r of all groups together: P(r|R) is the binomial probability of r - 1 out of
-  m at (R-1)/(I-1), and p_R is the distribution after 300 steps of EM from the uniform one. Example: with m = 1 and I =
-  3 the item of rank 1, 2 or 3 is above the other one with probability 1, 1/2 or 0. For two groups, one with r = 1 and
-  one with r = 2, p stays 1/3, 1/3, 1/3, since each step multiplies p_R by Σ_r P(r|R)·(1/2) / (1/2) = 1: the plain
-  `hit@1` is 1/2 and the estimated one 1/3, and `ndcg@2` is 1/3 + 1/3 / log2(3). The sample hardly distinguishes ranks
-  below I/m: there p stays as smooth as it began, so the estimate is too low for a model whose hits are all at rank 1.
-  The interval covers chance only, not this bias.
+  m at (R-1)/(I-1), and p_R is the distribution after 300 steps of EM from the uniform one
+  ([an example](#hits-among-sampled-candidates)). The sample hardly distinguishes ranks below I/m: there p stays as
+  smooth as it began, so the estimate is too low for a model whose hits are all at rank 1. The interval covers chance
+  only, not this bias.
 - `by=minimal_bias` is the mean over groups of f(sampled rank), where f solves ((1-γ)·AᵀA + γ·diag(c)) f = Aᵀb for ranks
   that are all equally likely. It may be below 0 or above 1, and is nearer than EM's estimate to the value of uniform
   ranks.
@@ -292,6 +293,7 @@ def _traps() -> Iterator[str]:
     yield popularity_markdown()
     yield ild_markdown()
     yield propensity_markdown()
+    yield sampled_markdown()
     yield field_markdown()
 
 

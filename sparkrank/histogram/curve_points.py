@@ -9,7 +9,7 @@ import numpy as np
 
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.state import ScoreHistogram
-from sparkrank.histogram.threshold_sweep import Sweep
+from sparkrank.histogram.threshold_sweep import Extent, OperatingPoint, Sweep, value_of
 from sparkrank.numeric.array_types import Flags, Floats
 
 AREA_MOVES = 1e-4  # how far thinning may move the area: less than a plot or a third decimal shows
@@ -58,6 +58,17 @@ def pr_points(sweep: Sweep, scores: Floats) -> Points:
 def pr_area(points: Points) -> float:
     """Return the average precision, which sums each step of recall times the precision at the end of the step."""
     return float(np.sum(np.diff(points.x, prepend=0.0) * points.y))
+
+
+def point_of(curve: str, best: OperatingPoint, day: Extent) -> Points:
+    """Return ``best`` as a point of the curve ``roc`` or ``pr``. ``day`` must have rows of both classes for ROC.
+
+    For PR, some relevant row must be predicted positive.
+    """
+    positives, negatives = (value_of(amount) * day.scale for amount in (day.pos, day.neg))
+    tpr = best.tp / positives
+    x, y = (best.fp / negatives, tpr) if curve == "roc" else (tpr, best.tp / (best.tp + best.fp))
+    return Points(*np.array([[x], [y], [best.threshold]]))
 
 
 def thinned(points: Points, most: int, area: Callable[[Points], float]) -> Points:

@@ -146,7 +146,7 @@ class RowHistogram(ScoreHistogram):
         for some in self._parts_from_above(most):
             if not score_sums and some.distinct() == len(some.bins):
                 weights = None if some.weights is None else some.weights[::-1]
-                yield RowSteps(some.relevant[::-1], weights)
+                yield RowSteps(some.relevant[::-1], weights, some.bins[::-1])
             else:
                 yield from some.histogram(self.rule).steps_from_above(most, score_sums)
 

@@ -138,7 +138,7 @@ class ScoreHistogram:
         for end in range(len(self.bins), 0, -most):
             some = self.part(max(end - most, 0), end)
             sums = some.score_sum[::-1] if score_sums else None
-            yield BinSteps(some.pos[::-1], some.neg[::-1], some.rows[::-1], sums)
+            yield BinSteps(some.pos[::-1], some.neg[::-1], some.rows[::-1], sums, some.bins[::-1])
 
     @property
     def rows(self) -> Ints:

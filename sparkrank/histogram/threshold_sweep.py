@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from sparkrank.histogram.upper_hull import UpperHull
 from sparkrank.numeric.array_types import Flags, Floats, Ints
 from sparkrank.numeric.binomial import mean_deviation
 from sparkrank.numeric.exact_sums import LIMBS, UNITS, Amounts, exact_sum, exact_sums, limbs_of, rounded, total
+from sparkrank.numeric.ordered_integers import bin_scores
 from sparkrank.numeric.segments import Segments, run_starts
 
 _UNITS, _NO_WEIGHTS = np.array(UNITS), np.empty(0)
@@ -31,24 +32,28 @@ def value_of(amount: Amount) -> float:
 
 @dataclass(frozen=True)
 class BinSteps:
+    """Bins in the order of a sweep. ``bins`` has their numbers, or is None if they are no longer bins of a rule."""
+
     pos: Amounts
     neg: Amounts
     rows: Ints
     score_sum: Floats | None = None
+    bins: Ints | None = None
 
 
 class RowSteps(NamedTuple):
     """Rows in the order of a sweep, each in a bin of its own. ``relevant`` has a flag per row.
 
-    If ``weights`` is None, each weight is 1.
+    If ``weights`` is None, each weight is 1. ``bins`` is as in :class:`BinSteps`.
     """
 
     relevant: Flags
     weights: Floats | None
+    bins: Ints | None = None
 
     def steps(self) -> BinSteps:
         pos, neg = (self._of_class(flags) for flags in (self.relevant, ~self.relevant))
-        return BinSteps(pos, neg, np.ones(len(self.relevant), np.int64))
+        return BinSteps(pos, neg, np.ones(len(self.relevant), np.int64), bins=self.bins)
 
     def _of_class(self, flags: Flags) -> Amounts:
         if self.weights is None:
@@ -104,13 +109,14 @@ class Sweep:
 
     rows: NDArray[Any]
     score_sum: Floats | None
+    bins: Ints | None = None
     positives: Any  # a number, or one for each day
     negatives: Any
 
     def __init__(self, steps: BinSteps | RowSteps, day: Extent, above: Extent | None = None) -> None:
         scale = day.scale
         self.least = scale if np.ndim(day.pos) == 0 else 0.0  # a lower bound of the weight of a positive row
-        self.score_sum = None
+        self.score_sum, self.bins = None, steps.bins
         if isinstance(steps, BinSteps):
             self._sweep(steps, scale, above)
         elif native.runs("sweep"):
@@ -180,12 +186,28 @@ def _shifted(taken: Floats, above: float) -> Floats:
     return before
 
 
+class OperatingPoint(NamedTuple):
+    """The end of a bin, where rows with at least the score ``threshold`` are predicted positive.
+
+    ``tp`` and ``fp`` are the amounts of these rows as in a :class:`Sweep`. The better of two points is the greater
+    tuple: that of the higher ``value`` of the metric, then of more positives, then of the higher threshold.
+    """
+
+    value: float
+    tp: float
+    threshold: float
+    fp: float
+
+
+_ABOVE_ALL = OperatingPoint(0.0, 0.0, math.inf, 0.0)  # no row is predicted positive
+
+
 @dataclass(frozen=True)
 class Terms:
     """The terms of a metric from some bins (for each day if there are several).
 
     ``limbs`` has sums over bins, as the floats that make up exact sums. ``highest`` has highest values. ``hulls`` are
-    upper hulls of points of the bins, for a single day.
+    upper hulls of points of the bins, and ``best`` is where the first of ``highest`` is reached, for a single day.
 
     Examples
     --------
@@ -198,6 +220,7 @@ class Terms:
     limbs: Floats
     highest: Floats
     hulls: tuple[UpperHull, ...] = ()
+    best: OperatingPoint | None = None
 
     @classmethod
     def of(cls, sums: Sequence[Floats] = (), highest: Sequence[Floats] = (), hulls: Sequence[UpperHull] = ()) -> Terms:
@@ -213,6 +236,7 @@ class Terms:
             np.sum([part.limbs for part in parts], axis=0),
             np.max([part.highest for part in parts], axis=0),
             tuple(UpperHull.merged(hulls) for hulls in zip(*(part.hulls for part in parts), strict=True)),
+            max((part.best for part in parts if part.best is not None), default=None),
         )
 
     @property
@@ -277,7 +301,7 @@ def recall_at_precision_terms(sweep: Sweep, precision: float) -> Terms:
     """
     recall = _share(sweep.tp, sweep.positives)
     taken = sweep.tp + sweep.fp, sweep.tp + sweep.fp_above
-    return Terms.of(highest=[np.where(_share(sweep.tp, rows) >= precision, recall, -np.inf) for rows in taken])
+    return _best_terms(sweep, [np.where(_share(sweep.tp, rows) >= precision, recall, -np.inf) for rows in taken])
 
 
 def precision_at_recall_terms(sweep: Sweep, recall: float) -> Terms:
@@ -287,7 +311,7 @@ def precision_at_recall_terms(sweep: Sweep, recall: float) -> Terms:
     """
     holds = _share(sweep.tp, sweep.positives) >= recall
     taken = sweep.tp + sweep.fp, sweep.tp + sweep.fp_above
-    return Terms.of(highest=[np.where(holds, _share(sweep.tp, rows), -np.inf) for rows in taken])
+    return _best_terms(sweep, [np.where(holds, _share(sweep.tp, rows), -np.inf) for rows in taken])
 
 
 def tpr_at_fpr_terms(sweep: Sweep, fpr: float) -> Terms:
@@ -297,7 +321,23 @@ def tpr_at_fpr_terms(sweep: Sweep, fpr: float) -> Terms:
     """
     tpr = _share(sweep.tp, sweep.positives)
     taken = sweep.fp, sweep.fp_above
-    return Terms.of(highest=[np.where(_share(fp, sweep.negatives) <= fpr, tpr, -np.inf) for fp in taken])
+    holding = [np.where(_share(fp, sweep.negatives) <= fpr, tpr, -np.inf) for fp in taken]
+    return _best_terms(sweep, holding, _ABOVE_ALL)
+
+
+def _best_terms(sweep: Sweep, values: list[Floats], *others: OperatingPoint) -> Terms:
+    """Return the highest of each array in ``values``, and where the first has it, unless one of ``others`` is better.
+
+    There is no such point for several days at once, or without bins.
+    """
+    terms = Terms.of(highest=values)
+    if sweep.bins is None or not len(sweep.bins):
+        return terms
+    ends = np.flatnonzero(values[0] == terms.highest[0])
+    end = int(ends[np.argmax(sweep.tp[ends])])  # the first of equal ones has the highest score
+    threshold = float(bin_scores(sweep.bins[end : end + 1])[0])
+    best = OperatingPoint(float(terms.highest[0]), float(sweep.tp[end]), threshold, float(sweep.fp[end]))
+    return replace(terms, best=max((best, *others)))
 
 
 def break_even_terms(sweep: Sweep) -> Terms:

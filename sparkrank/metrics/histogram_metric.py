@@ -69,6 +69,8 @@ class HistogramMetric(PooledMetric):
         Whether ``terms`` reads ``sweep.score_sum``, the sum of the scores in each bin.
     curve : {"roc", "pr"}, optional
         The curve of which the metric is the area; None if there is no such curve.
+    point_of : {"roc", "pr"}, optional
+        The curve of which the metric is a coordinate of the best point, which ``terms`` return as ``Terms.best``.
 
     Examples
     --------
@@ -102,6 +104,7 @@ class HistogramMetric(PooledMetric):
     at_once: bool = False
     score_sums: bool = False
     curve: Literal["roc", "pr"] | None = None
+    point_of: Literal["roc", "pr"] | None = None
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
         rule = str(self.rule_of(metric))

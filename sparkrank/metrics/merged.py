@@ -279,7 +279,7 @@ def effective_number(of_parts: Floats) -> float | None:
 def steps_of(bins: ScoreHistogram, score_sums: bool = False) -> BinSteps:
     """Return ``bins`` as steps of a sweep, from the highest score down, with sums of scores if ``score_sums``."""
     sums = bins.score_sum[::-1] if score_sums else None
-    return BinSteps(bins.pos[::-1], bins.neg[::-1], bins.rows[::-1], sums)
+    return BinSteps(bins.pos[::-1], bins.neg[::-1], bins.rows[::-1], sums, bins.bins[::-1])
 
 
 def measure(bins: ScoreHistogram, metric: Metric, declaration: SweptKind) -> MeasuredTerms:

@@ -1,6 +1,7 @@
 """Declarations of the pooled metrics of one threshold or a range of thresholds, such as recall at a given precision.
 
-A threshold is the end of a score bin. Thresholds inside a bin could do better, by at most the error bound.
+A threshold is the end of a score bin. Thresholds inside a bin could do better, by at most the error bound. The table
+``curves`` has the threshold of the best point of a curve.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _lift(totals: PooledTotals, metric: Metric) -> PooledValue:
     return PooledValue(captured.value / top, captured.error_bound / top)
 
 
-_at_best = partial(of_bins, value=_best, interval="logit")
+_of_pr_curve = partial(of_bins, value=_best, interval="logit", point_of="pr")
 _of_top = partial(
     of_bins,
     parameters=_rules(TOP),
@@ -83,7 +84,7 @@ DECLARATIONS = (
         value=_partial_area,
         interval="logit",
     ),
-    _at_best(
+    _of_pr_curve(
         name="recall_at_precision",
         title="highest recall over all rows at which precision is kept",
         formula="max over thresholds of TP/P, of those with TP/(TP+FP) >= c, c = precision",
@@ -102,7 +103,7 @@ DECLARATIONS = (
         ),
         terms_by=lambda metric: partial(kernel.recall_at_precision_terms, precision=metric.number("precision")),
     ),
-    _at_best(
+    _of_pr_curve(
         name="precision_at_recall",
         title="highest precision over all rows at which recall is kept",
         formula="max over thresholds of TP/(TP+FP), of those with TP/P >= c, c = recall",
@@ -140,6 +141,7 @@ DECLARATIONS = (
         terms_by=lambda metric: partial(kernel.tpr_at_fpr_terms, fpr=metric.number("fpr")),
         value=_tpr_at_fpr,
         interval="logit",
+        point_of="roc",
     ),
     _of_top(
         name="capture",

@@ -47,7 +47,7 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "refused": (_tuple_of(tuple), "a tuple of (parameter, reason)"),
     "cutoff": (lambda given: given in ("optional", "none"), "optional or none"),
     "higher_is_better": (lambda given: given is None or isinstance(given, bool), "True, False or None"),
-    "curve": (lambda given: given in ("roc", "pr"), "roc, pr or None"),
+    **dict.fromkeys(("curve", "point_of"), (lambda given: given in ("roc", "pr"), "roc, pr or None")),
     "at": (lambda given: isinstance(given, str), "a text or None"),
     "needs_order": (lambda given: isinstance(given, NeedsOrder), "a NeedsOrder or None"),
     "unbounded": (lambda given: isinstance(given, Unbounded), "an Unbounded or None"),

@@ -342,6 +342,16 @@ class Curve:
 
 
 @dataclass(frozen=True)
+class BestPoint:
+    """The best point of the ROC or PR curve (``kind``) of a model. ``metric`` is one of its coordinates."""
+
+    kind: Literal["roc", "pr"]
+    model: str
+    metric: str
+    point: Point
+
+
+@dataclass(frozen=True)
 class CalibrationBin:
     """The rows with scores from ``low`` to ``high``.
 

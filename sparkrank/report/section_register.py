@@ -14,7 +14,7 @@ from sparkrank.report.sections.model_comparisons import MODEL_COMPARISONS
 from sparkrank.report.sections.paired_differences import PAIRED_DIFFERENCES
 from sparkrank.report.sections.quality_checks import QUALITY_CHECKS
 from sparkrank.report.sections.rate_by_position import RATE_BY_POSITION
-from sparkrank.report.sections.roc_and_pr import PRECISION_RECALL, ROC
+from sparkrank.report.sections.roc_and_pr import OPERATING_POINTS, PRECISION_RECALL, ROC
 from sparkrank.report.sections.run_provenance import RUN_PROVENANCE
 from sparkrank.report.sections.score_calibration import CALIBRATION_OF_VALUES, SCORE_CALIBRATION
 from sparkrank.report.sections.score_histograms import SCORE_HISTOGRAMS
@@ -34,6 +34,7 @@ _BUILT_IN = (
     CLOSER_LOOK,
     ROC,
     PRECISION_RECALL,
+    OPERATING_POINTS,
     SCORE_CALIBRATION,
     CALIBRATION_OF_VALUES,
     SCORE_HISTOGRAMS,

@@ -489,7 +489,7 @@ class Evaluation:
 
     @property
     def curves(self) -> pa.Table:
-        """The table of points on the ROC and PR curves, which has no rows if ``curve_points`` is 0.
+        """The table of ROC and PR curves and of their best points, which has no rows if ``curve_points`` is 0.
 
         Examples
         --------

@@ -282,16 +282,20 @@ CURVES = TableSchema(
     "curves",
     """\
 A row per model, slice value, curve and point, in the order of falling thresholds; about `output.curves` points a
-curve.""",
+curve. `recall(at_precision=)`, `precision(at_recall=)` and `tpr(at_fpr=)` have one row where they are defined: the point
+where they have their value, and its threshold. Of several such points it is the one with the most relevant rows, and
+then with the highest threshold.""",
     (
         *SUBJECT,
         *columns("""\
-curve text: `roc` for each `auc`, `pr` for each `pr_auc`
-metric text: the metric that is the area under it
+curve text: `roc` for each `auc` and `tpr(at_fpr=)`; `pr` for each `pr_auc`, `recall(at_precision=)` and
+    `precision(at_recall=)`
+metric text: the metric that is the area under it, or a coordinate of its best point
 point whole: from 0
 x float: the false positive rate; for `pr`, recall
 y float: the true positive rate; for `pr`, precision
-threshold float: rows with at least this score are predicted positive; infinite at the point without any such row"""),
+threshold float: rows with at least this score, with `digits` rounded, are predicted positive; infinite at the point
+    without any such row"""),
     ),
 )
 POSITIONS = TableSchema(

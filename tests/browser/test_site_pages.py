@@ -29,7 +29,7 @@ pytestmark = pytest.mark.tools
 SITE = PROJECT / "build" / "site"
 # One of each kind: lists of pages, words and tables, long, printed, code, docstrings, pictures, a figure, a notebook,
 # the search.
-KINDS = ("docs/README", "docs/which_number", "docs/definitions", "docs/spec", "docs/python", "docs/api/sparkrank")
+KINDS = ("docs/README", "docs/choosing", "docs/definitions", "docs/spec", "docs/python", "docs/api/sparkrank")
 KINDS += ("docs/report", "docs/how_it_works", "docs/decisions/001-buckets-of-whole-groups")
 KINDS += ("docs/tutorials/ads_calibration", "search")
 
@@ -200,6 +200,6 @@ def test_the_search_finds_a_metric_without_a_service(visit: Visit) -> None:
     view.page.keyboard.press("Enter")
     view.page.wait_for_function("document.querySelector('.search-summary')?.innerText.includes('finished')")
     found = view.eval("[...document.querySelectorAll('#search-results ul.search li > a')].map(a => a.pathname)")
-    assert {"/docs/definitions.html", "/docs/metrics.html", "/docs/which_number.html"} <= set(found)
+    assert {"/docs/definitions.html", "/docs/metrics.html", "/docs/choosing.html"} <= set(found)
     view.page.wait_for_function("document.querySelectorAll('#search-results p.context').length > 5")
     assert (view.told, view.asked) == ([], [])

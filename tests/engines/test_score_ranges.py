@@ -35,6 +35,7 @@ from tests.support.strategies import PATIENT
 
 METRICS = ["auc(exact)", "pr_auc(exact)", "ks(exact)", "bep(exact)", "ece(exact)", "auc_up(exact)"]
 METRICS += ["auc(exact,rel=2)", "auc_up(exact,rel=2)"]
+METRICS += ["recall(at_precision=0.5,exact)", "precision(at_recall=0.5,exact)", "tpr(at_fpr=0.3,exact)"]
 PLAN = plan_of(METRICS, ["a", "b"], ["user"])
 SCORES = st.integers(-6, 6).map(lambda step: step / 4) | st.floats(allow_nan=False) | st.just(math.inf)
 ROWS = st.lists(st.tuples(SCORES, st.sampled_from([0.0, 1.0, 2.0]), st.floats(0, 9)), max_size=40)
@@ -90,6 +91,7 @@ def test_ranges_swept_apart_give_the_bits_of_one_sweep(
         found = got[model, "all", "all", str(metric)]
         assert found.terms.limbs.tolist() == expected.terms.limbs.tolist(), metric
         assert found.terms.highest.tolist() == expected.terms.highest.tolist(), metric
+        assert found.terms.best == expected.terms.best, metric
         for name in ("pos", "neg", "rows", "bins"):
             assert np.array_equal(getattr(found.extent, name), getattr(expected.extent, name)), (metric, name)
 

@@ -12,6 +12,7 @@ from sklearn import metrics as sk
 import sparkrank as sr
 from sparkrank.histogram.curve_points import AREA_MOVES, Points, pr_area, pr_points, roc_area, roc_points, thinned
 from sparkrank.histogram.threshold_sweep import BinSteps, Extent, Sweep
+from sparkrank.metrics import Metric
 from tests.extent import examples
 from tests.support.strategies import PATIENT
 
@@ -30,6 +31,14 @@ def curves(scores: list[float], labels: list[int], metrics: list[str], most: int
     return {kind: [(r["x"], r["y"], r["threshold"]) for r in rows if r["curve"] == kind] for kind in ("roc", "pr")}
 
 
+def best_points(scores: list[float], labels: list[int], metrics: list[str], weight: str | None = None) -> dict:
+    """Of each metric, its curve, the place there, and the threshold."""
+    table = pa.table({"score": scores, "label": labels, "w": [2.0] * len(scores)})
+    rows = sr.evaluate(table, metrics, score="score", label="label", curve_points=10, weight=weight).curves.to_pylist()
+    assert {row["point"] for row in rows} <= {0}
+    return {row["metric"]: (row["curve"], row["x"], row["y"], row["threshold"]) for row in rows}
+
+
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("rule", ["exact", "digits=2"])
 def test_points_by_hand(rule: str, weight: str | None) -> None:
@@ -39,6 +48,52 @@ def test_points_by_hand(rule: str, weight: str | None) -> None:
     assert top == (0.9 if rule == "digits=2" else pytest.approx(0.9, rel=2**-14))
     assert found["roc"] == [(0, 0, np.inf), (0, 1 / 2, top), (1 / 2, 1, 0.5), (1, 1, 0.25)]
     assert found["pr"] == [(1 / 2, 1, top), (1, 2 / 3, 0.5), (1, 2 / 4, 0.25)]
+
+
+# Clicked and not, from the highest score down: 1 1 0 1 1 0 1 0 0, of which five are clicked; each score is the edge of
+# a bin. Of each metric: the place on its curve, and the threshold.
+NINE = [0.9375, 0.875, 0.75, 0.625, 0.5, 0.4375, 0.375, 0.25, 0.125], [1, 1, 0, 1, 1, 0, 1, 0, 0]
+BEST = {
+    "recall(at_precision=0.9)": ("pr", 2 / 5, 2 / 2, 0.875),
+    "recall(at_precision=0.8)": ("pr", 4 / 5, 4 / 5, 0.5),  # of which the precision is 4/5 itself
+    "recall(at_precision=0.6,exact)": ("pr", 5 / 5, 5 / 7, 0.375),  # as 5/8 at .25, where no click is added
+    "precision(at_recall=0.2)": ("pr", 2 / 5, 2 / 2, 0.875),  # as 1/1 at .9375, where fewer are found
+    "precision(at_recall=0.8)": ("pr", 4 / 5, 4 / 5, 0.5),
+    "precision(at_recall=1,exact)": ("pr", 5 / 5, 5 / 7, 0.375),
+    "tpr(at_fpr=0.01)": ("roc", 0 / 4, 2 / 5, 0.875),
+    "tpr(at_fpr=0.25,exact)": ("roc", 1 / 4, 4 / 5, 0.5),
+    # bins of .9375 .875 | .75 .625 .5 | ...: two of two, then four of five
+    "recall(at_precision=0.75,bits=1)": ("pr", 4 / 5, 4 / 5, 0.5),
+}
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_the_best_point_of_a_curve_by_hand(weight: str | None) -> None:
+    found = best_points(*NINE, list(BEST), weight=weight)
+    assert found == {str(Metric.parse(metric)): expected for metric, expected in BEST.items()}
+
+
+def test_the_best_point_by_hand_where_no_row_or_no_threshold_keeps_the_condition() -> None:
+    """Two rows, the higher not clicked: no threshold has a precision above 1/2, and an FPR of 0 takes no row at all."""
+    found = best_points([0.5, 0.25], [0, 1], ["recall(at_precision=0.6)", "tpr(at_fpr=0.5)", "precision(at_recall=1)"])
+    assert found == {
+        "tpr_at_fpr(fpr=0.5)": ("roc", 0, 0, np.inf),
+        "precision_at_recall(recall=1)": ("pr", 1, 1 / 2, 0.25),
+    }
+    for labels in ([0, 0], [1, 1]):
+        assert best_points([0.5, 0.25], labels, ["tpr(at_fpr=0.5)"]) == {}
+    assert best_points([0.5, 0.25], [0, 0], ["recall(at_precision=0.6)", "precision(at_recall=0.6)"]) == {}
+
+
+def test_the_best_point_of_each_slice_value_and_model() -> None:
+    """In b, and by the other model, the order is the reverse."""
+    rows = {"g": ["a", "a", "b", "b"], "one": [0.5, 0.25] * 2, "two": [0.25, 0.5] * 2, "label": [1, 0, 0, 1]}
+    scores = {"one": "one", "two": "two"}
+    ev = sr.evaluate(
+        pa.table(rows), ["recall(at_precision=0.6)"], score=scores, label="label", slices=["g"], curve_points=9
+    )
+    found = [(row["model"], row["slice_value"], row["x"], row["y"], row["threshold"]) for row in ev.curves.to_pylist()]
+    assert sorted(found) == [("one", "a", 1, 1, 0.5), ("two", "b", 1, 1, 0.5)]
 
 
 def test_areas_by_hand() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import sys
 import warnings
 from collections.abc import Callable
 from types import ModuleType
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -29,12 +32,29 @@ pyndeval = library("pyndeval", "pyndeval is the reference for relevance by subto
 scipy_stats = library("scipy.stats", "scipy is another way to AUC and to rank correlations")
 scipy_spatial_distance = library("scipy.spatial.distance", "scipy forms the pairs of a list")
 
-# Those of test_live_beyond_accuracy.py, which `make test-peers` installs.
+# Those that `make test-peers` installs.
 rectools_metrics = library("rectools.metrics", "RecTools has popularity, diversity and the intersection of lists")
 replay_metrics = library("replay.metrics", "RePlay has what users had not before, and the unexpected")
-recommenders_python = library("recommenders.evaluation.python_evaluation", "recommenders has novelty")
-recommenders_spark = library("recommenders.evaluation.spark_evaluation", "recommenders has diversity on Spark")
+recommenders_python = library(
+    "recommenders.evaluation.python_evaluation", "recommenders has novelty and errors of ratings"
+)
+recommenders_spark = library(
+    "recommenders.evaluation.spark_evaluation", "recommenders has diversity and errors of ratings on Spark"
+)
 evidently_metrics = library("evidently.legacy.metrics", "Evidently has personalization")
 jurity_recommenders = library("jurity.recommenders", "jurity has diversity between lists and within them")
 lenskit_ranking = library("lenskit.metrics.ranking", "LensKit has Gini's coefficient of exposure")
 recbole_metrics = library("recbole.evaluator.metrics", "RecBole has an entropy of items")
+
+
+@pytest.fixture(scope="module")
+def obp_ope() -> ModuleType:
+    """Open Bandit Pipeline. It imports torch for policies that it learns, which no test needs: a name stands for it."""
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if importlib.util.find_spec("torch") is None:
+            torch = MagicMock(Tensor=type("Tensor", (), {}), **{"utils.data.Dataset": object})
+            parts = {"nn": torch.nn, "nn.functional": torch.nn.functional, "optim": torch.optim}
+            for name, module in {"torch": torch, **{f"torch.{name}": part for name, part in parts.items()}}.items():
+                patch.setitem(sys.modules, name, module)
+        return pytest.importorskip("obp.ope", reason="Open Bandit Pipeline has the values of policies")

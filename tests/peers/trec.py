@@ -48,6 +48,7 @@ _AT = {
     "ndcg_cut": "ndcg",
     "success": "hit",
     "relative_P": "p(over=min_k_relevant)",
+    "unj": "unj",
 }
 _CUT = re.compile(r"(?P<name>[A-Za-z_]+)_(?P<k>\d+)")
 
@@ -88,7 +89,7 @@ def metric_text(name: str, level: int = 1, version: int = 9) -> str | None:
     if level > 1 and name == "rbp":
         return None  # of graded judgments trec_eval sums grades, not hits
     if level > 1 and not text.startswith(
-        ("ndcg", "n_ret")
+        ("ndcg", "n_ret", "unj")
     ):  # trec_eval's ndcg takes every level as a gain, whatever -l says
         text = f"{text[:-1]},rel={level})" if text.endswith(")") else f"{text}(rel={level})"
     return text + k

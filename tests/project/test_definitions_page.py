@@ -170,6 +170,14 @@ BY_HAND: dict[tuple[str, str], float | tuple[float, float]] = {
     ("r@2, exclude", "ann"): 2 / 4,
     ("ndcg@2", "ann"): 3 / (3 + 2 / log2(3)),
     ("ndcg@2, exclude", "ann"): (3 + 1 / log2(3)) / (3 + 2 / log2(3)),
+    # first of three in 3 lists, second in 2, last in 3; of five: (1 + 9/16 + 4/16 + 1/16) / 5 = 3/8, then 2/8 and 3/8
+    ("hit@2", "plain, k = 2"): (3 + 2) / 8,
+    ("hit@1", "scaled, k = 2"): 3 / 8,  # of the ranks 1, 1 + 4/2 and 1 + 2 · 4/2
+    ("hit(sampled=2,items=5)@2", "estimated, k = 2"): 2 / 5,
+    ("hit@1", "plain and scaled, k = 1"): 3 / 8,
+    ("hit(sampled=2,items=5)@1", "estimated, k = 1"): 1 / 5,
+    ("ndcg@2", "plain, k = 2"): (3 * 1 / log2(2) + 2 * 1 / log2(3)) / 8,
+    ("ndcg(sampled=2,items=5)@2", "estimated, k = 2"): (1 / log2(2) + 1 / log2(3)) / 5,
     # 4 of 9 clicked; of the pools 1 of 1, 3 of 5 and 0 of 3 only the second leaves errors
     ("brier", "all"): BRIER,
     ("mcb(exact)", "all"): BRIER - (3 * (2 / 5) ** 2 + 2 * (3 / 5) ** 2) / 9,

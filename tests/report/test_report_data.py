@@ -24,7 +24,7 @@ from sparkrank.base.errors import InputError
 from sparkrank.metrics import CATALOG
 from sparkrank.report import score_bins
 from sparkrank.report.charts import figures
-from sparkrank.report.data import GateRow, MetricValue, ReportData
+from sparkrank.report.data import BestPoint, GateRow, MetricValue, Point, ReportData
 from sparkrank.report.page import page
 from sparkrank.report.section_register import sections
 from sparkrank.report.sections import model_comparisons, roc_and_pr, slice_values
@@ -147,6 +147,22 @@ def test_curves_are_points_of_the_table_with_both_ends(folder: Path, data: Repor
         assert len(points) <= roc_and_pr.MOST_POINTS
         assert curve.area == values[curve.metric, curve.model]["value"]
         assert {row["curve"] for row in own} == {curve.kind}
+
+
+def test_thresholds_stand_beside_the_curves_and_on_the_page() -> None:
+    """Two clicks, a miss and a click; then the miss above the click."""
+    rows = pa.table({"user": [1] * 4, "old": [0.9375, 0.875, 0.75, 0.5], "click": [1, 1, 0, 1]})
+    asked = {**ONE_MODEL, "curve_points": 10}
+    made = sr.evaluate(rows, ["pr_auc", "recall(at_precision=0.8)", "auc"], **asked).report()
+    assert [curve.metric for curve in (*made.roc, *made.pr)] == ["auc", "pr_auc"]
+    best = BestPoint("pr", "old", "recall_at_precision(precision=0.8)", Point(2 / 3, 1, 0.875))
+    assert made.more["operating_points"] == (best,)
+    (shown,) = re.findall(r"<h3 id=operating-points>.*?</table>", page(made), re.DOTALL)
+    assert "0.875" in shown
+    assert "recall 0.6667, precision 1.0000" in shown
+    made = sr.evaluate(rows.slice(2), ["tpr(at_fpr=0)"], **asked).report()
+    assert made.more["operating_points"] == (BestPoint("roc", "old", "tpr_at_fpr(fpr=0)", Point(0, 0, None)),)
+    assert "above all scores" in page(made)
 
 
 def test_points_and_cells_are_bounded(folder: Path, data: ReportData, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -373,7 +389,7 @@ def test_bands_are_read_off_the_table() -> None:
 
 def test_the_same_tables_make_equal_data(folder: Path, data: ReportData) -> None:
     assert stored(conf_of(folder), TODAY) == data
-    assert set(data.missing) == {"disparities", "exposures", "positions"}  # nobody asked for these
+    assert set(data.missing) == {"disparities", "exposures", "positions", "operating_points"}  # nobody asked for these
     assert stored(conf_of(folder), DAYS[1]) != data
 
 
@@ -388,7 +404,7 @@ def test_a_window_has_its_own_tables_and_the_trend_of_its_days(folder: Path) -> 
     (rr,) = data.distributions
     assert (rr.metric, rr.source) == ("rr", "distributions")
     assert sum(rr.models[0].counts) + rr.models[0].n_undefined == data.headline.rows[0].row.n_groups
-    assert set(data.missing) == {"closer", "paired", "disparities", "exposures", "positions"}
+    assert set(data.missing) == {"closer", "paired", "disparities", "exposures", "positions", "operating_points"}
     assert "A window has no group table" in data.missing["paired"]
     assert {row.verdict for row in data.gates} <= {"pass", "undecided"}
 
@@ -412,7 +428,7 @@ ASKED = {
     "pr": "pr_auc", "calibration": "ece", "histograms": "output.blocks", "auc_up": "auc_up",
     "closer": "output.groups", "distributions": "output.groups", "paired": "score column", "gates": "gates:",
     "disparities": "disparities", "exposures": "exposure_gap(by=COLUMN)", "positions": "position",
-    "calibration_of_values": "slices",
+    "calibration_of_values": "slices", "operating_points": "at_precision",
 }  # fmt: skip
 
 

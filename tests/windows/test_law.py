@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from pathlib import Path
@@ -65,14 +66,14 @@ SLICES = ["country", ["kind", "country"], "kind"]
 
 def test_a_week_by_slices(tables: Path, week, capsys) -> None:
     """The law through the job for every value of a slice, also one that a single day has."""
-    metrics = ["ap", "p90(ndcg@5)", "gauc", "auc", "f1"]
+    metrics = ["ap", "p90(ndcg@5)", "gauc", "auc", "f1", "precision(at_recall=0.5)", "tpr(at_fpr=0.2,exact)"]
     changes = {"metrics": metrics, "input__columns__weight": "weight"}
     changes |= {"output__positions": 4, "output__gains": True}
     conf = spec_of(tables, "sliced", slices=SLICES, **changes)
     for day in DAYS:
         evaluate(conf, day)
     cli.main(merging(conf))
-    beside = {"weight": "weight", "position_depth": 4, "gains": True}
+    beside = {"weight": "weight", "position_depth": 4, "gains": True, "curve_points": 1000}
     of_all, merged = together([week[1]], metrics, slices=SLICES, **beside), window_table(tables, "metrics")
     assert_same(merged, of_all.table, VALUES)
     assert of_all.positions is not None
@@ -86,7 +87,12 @@ def test_a_week_by_slices(tables: Path, week, capsys) -> None:
     assert counted == {value: groups[value] for value in ("null", None, "no")}
     assert set(merged.loc[merged["slice_value"] == "game", "n_days"]) == {7}
     assert_same(window_table(tables, "blocks"), of_all.blocks)
-    assert set(window_table(tables, "curves")["slice"]) == {"all", "country", "kind", "kind,country"}
+    curves = window_table(tables, "curves")
+    assert_same(curves, of_all.curves)
+    best = curves[curves["metric"] != "auc"]
+    names = {"precision_at_recall(recall=0.5)", "tpr_at_fpr(fpr=0.2,exact)"}
+    sliced = {"all", "country", "kind", "kind,country"}
+    assert {(row.metric, row.slice) for row in best.itertuples()} == set(itertools.product(names, sliced))
 
     cli.main(merging(spec_of(tables, slices=["kind"], **changes)))  # fewer than the days have
     assert_same(window_table(tables, "metrics"), merged[merged["slice"].isin(["all", "kind"])], VALUES)

@@ -1,16 +1,16 @@
-"""The report sections with ROC and precision-recall curves, from the table ``curves``."""
+"""The report sections with ROC and precision-recall curves, and with their best points, from the table ``curves``."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sparkrank.report.data import Curve, Point, ReportData
+from sparkrank.report.data import BestPoint, Curve, Point, ReportData
 from sparkrank.report.figures import (
     Figure,
     Frame,
@@ -22,27 +22,54 @@ from sparkrank.report.figures import (
     shown_name,
     shown_number,
 )
-from sparkrank.report.report_tables import ReportTables, plain_texts, whole_day
+from sparkrank.report.report_tables import ReportTables, parsed, plain_texts, whole_day
 from sparkrank.report.section import Drawer, Made, Maker, ReportSection
 
 MOST_POINTS = 400  # the most points of a curve
 CURVES_PART = ("curves", "Curves and scores")
+_OfMetric = TypeVar("_OfMetric", Curve, BestPoint)
 
 
 def _curves(tables: ReportTables, kind: Literal["roc", "pr"]) -> Made:
     """Return the whole-day curves, each with at most :data:`MOST_POINTS` evenly selected points."""
     if tables.curves is None:
         return (), None
-    rows = plain_texts(whole_day(tables.curves))
+    rows = _rows(tables.curves, are_best=False)
     rows = rows.filter(pc.equal(rows["curve"], kind))
     areas = {(row.metric, row.model): row.value for row in tables.values}
     keys = rows.select(["metric", "model"]).group_by(["metric", "model"], use_threads=False).aggregate([]).to_pylist()
     curves = [_curve(rows, kind, key["metric"], key["model"], areas.get((key["metric"], key["model"]))) for key in keys]
+    return _in_order(curves, tables), None
+
+
+def _best_points(tables: ReportTables) -> Made:
+    """Return the best points of the whole-day curves."""
+    if tables.curves is None:
+        return (), None
+    found = [
+        BestPoint(row["curve"], row["model"], row["metric"], Point(row["x"], row["y"], finite(row["threshold"])))
+        for row in _rows(tables.curves, are_best=True).to_pylist()
+    ]
+    return _in_order(found, tables), None
+
+
+def _rows(curves: pa.Table, *, are_best: bool) -> pa.Table:
+    """Return the whole-day rows of metrics that are a best point of a curve, or of all others."""
+    rows = plain_texts(whole_day(curves))
+    best = [
+        metric
+        for metric in rows["metric"].unique().to_pylist()
+        if (known := parsed(metric)) is not None and getattr(known.declaration, "point_of", None)
+    ]
+    is_best = pc.is_in(rows["metric"], pa.array(best, pa.string()))
+    return rows.filter(is_best if are_best else pc.invert(is_best))
+
+
+def _in_order(found: Sequence[_OfMetric], tables: ReportTables) -> tuple[_OfMetric, ...]:
     metrics, models = (
         {name: place for place, name in enumerate(names)} for names in (tables.metric_names, tables.models)
     )
-    curves.sort(key=lambda curve: (metrics.get(curve.metric, 0), models.get(curve.model, 0)))
-    return tuple(curves), None
+    return tuple(sorted(found, key=lambda own: (metrics.get(own.metric, 0), models.get(own.model, 0))))
 
 
 def _curve(rows: pa.Table, kind: Literal["roc", "pr"], metric: str, model: str, area: float | None) -> Curve:
@@ -94,4 +121,14 @@ def of_bins(name: str, title: str, ask: str, make: Maker, figures: Drawer) -> Re
 ROC = _section("roc", "ROC curves", "There is no ROC curve: ask for the metric auc")
 PRECISION_RECALL = _section(
     "pr", "Precision-recall curves", "There is no precision-recall curve: ask for the metric pr_auc"
+)
+OPERATING_POINTS = ReportSection(
+    "operating_points",
+    "Thresholds",
+    _best_points,
+    "There is no threshold to set: ask for recall(at_precision=0.9), precision(at_recall=0.8) or tpr(at_fpr=0.01), "
+    "and for output.curves: 1000.",
+    "There is no threshold to set: ask for recall(at_precision=0.9), precision(at_recall=0.8) or tpr(at_fpr=0.01), "
+    "and for curve_points=1000.",
+    part=CURVES_PART,
 )

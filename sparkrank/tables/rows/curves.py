@@ -1,42 +1,73 @@
-"""The table ``curves``: ROC curves of the metrics ``auc`` and PR curves of the metrics ``pr_auc``."""
+"""The table ``curves``: ROC curves of the metrics ``auc``, PR curves of ``pr_auc``, and the best points of others."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
 
 from sparkrank.engines.result import Solved
-from sparkrank.histogram.curve_points import pr_area, pr_points, roc_area, roc_points, sketched, thinned
+from sparkrank.histogram.curve_points import (
+    Points,
+    point_of,
+    pr_area,
+    pr_points,
+    roc_area,
+    roc_points,
+    sketched,
+    thinned,
+)
 from sparkrank.histogram.threshold_sweep import Extent, Sweep
-from sparkrank.metrics import Plan
-from sparkrank.metrics.merged import steps_of
+from sparkrank.metrics import Metric, Plan
+from sparkrank.metrics.merged import Merged, steps_of
 from sparkrank.metrics.subjects import subjects_of
 from sparkrank.schemas.tables import CURVES
 from sparkrank.states import ScoreHistogram, ScoreSeries
+from sparkrank.states.keys import Subject
 
 _CURVES = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 
 
 def curves_table(solved: Solved, plan: Plan) -> pa.Table:
-    """Return about ``plan.curve_points`` points for each model, slice value and metric that is an area of a curve."""
+    """Return the points of curves for each model, slice value and metric.
+
+    A metric that is an area has about ``plan.curve_points`` points, and one that is the best point of a curve has one.
+    """
     return pa.concat_tables([CURVES.schema.empty_table(), *(_curves(solved, plan) if plan.curve_points else ())])
 
 
 def _curves(solved: Solved, plan: Plan) -> Iterator[pa.Table]:
-    drawn = [(metric, declared, declared.curve) for metric, declared in plan.histogram_metrics if declared.curve]
-    for model, slice_, value in subjects_of(solved.partials, plan):
-        for metric, declaration, curve in drawn:
-            histogram = bins_of_table(solved, ScoreSeries(model, slice_, value, declaration.rule_of(metric)))
-            steps = steps_of(histogram)
-            points_of, area = _CURVES[curve]
-            points = thinned(points_of(Sweep(steps, Extent.of(steps)), histogram.score[::-1]), plan.curve_points, area)
-            count = len(points.x)
-            texts = (model, slice_, value, curve, str(metric))
-            columns = [pa.repeat(pa.scalar(text, pa.string()), count) for text in texts]
-            columns += [pa.array(np.arange(count)), *map(pa.array, (points.x, points.y, points.threshold))]
-            yield pa.Table.from_arrays(columns, schema=CURVES.schema)
+    for subject in subjects_of(solved.partials, plan):
+        for metric, declaration in plan.histogram_metrics:
+            if declaration.curve:
+                histogram = bins_of_table(solved, ScoreSeries(*subject, declaration.rule_of(metric)))
+                points = _whole_curve(histogram, declaration.curve, plan.curve_points)
+                yield _rows(subject, declaration.curve, metric, points)
+            elif declaration.point_of and (best := _best(solved.merged, subject, metric, declaration.point_of)):
+                yield _rows(subject, declaration.point_of, metric, best)
+
+
+def _whole_curve(histogram: ScoreHistogram, curve: str, most: int) -> Points:
+    steps = steps_of(histogram)
+    points_of, area = _CURVES[curve]
+    return thinned(points_of(Sweep(steps, Extent.of(steps)), histogram.score[::-1]), most, area)
+
+
+def _best(merged: Merged, subject: Subject, metric: Metric, curve: str) -> Points | None:
+    """Return the point of ``curve`` whose coordinate the value of ``metric`` is, or None if the value is undefined."""
+    row, measured = merged.row(subject, metric), merged.measured_of(subject, metric)
+    if math.isnan(row.value) or measured is None or measured.terms.best is None:
+        return None
+    return point_of(curve, measured.terms.best, measured.extent)
+
+
+def _rows(subject: Subject, curve: str, metric: Metric, points: Points) -> pa.Table:
+    count = len(points.x)
+    columns = [pa.repeat(pa.scalar(text, pa.string()), count) for text in (*subject, curve, str(metric))]
+    columns += [pa.array(np.arange(count)), *map(pa.array, (points.x, points.y, points.threshold))]
+    return pa.Table.from_arrays(columns, schema=CURVES.schema)
 
 
 def bins_of_table(solved: Solved, series: ScoreSeries) -> ScoreHistogram:

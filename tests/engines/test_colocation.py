@@ -228,12 +228,12 @@ def test_auto_takes_folders_of_the_group_that_keep_all_cores_busy(
         [sentence] = [record.getMessage() for record in caplog.records if record.getMessage().startswith("lane ")]
         return sentence
 
-    assert "the folders have few rows: 24 in 4" in reason()
-    monkeypatch.setattr(colocation, "LEAST_FOLDER_ROWS", 6)
-    assert reason().endswith("folders give country of the group, so that no rows are shuffled")
+    assert "partitions by country hold whole groups, but they have few rows: 24 in 4" in reason()
+    monkeypatch.setattr(colocation, "LEAST_PARTITION_ROWS", 6)
+    assert reason().endswith("partitions by country hold whole groups, so that no rows are shuffled")
     monkeypatch.setattr("sparkrank.engines.local_lane.pa.cpu_count", lambda: 3)
     assert "would leave some of 3 cores idle" in reason()
-    assert "folders" not in reason(group="user_id")
+    assert "partitions" not in reason(group="user_id")
 
 
 def test_where_grouped_can_do_nothing_it_is_refused(tmp_path: Path) -> None:

@@ -93,10 +93,12 @@ class Colocation:
         partition = tuple(file.partition[name] for name in values)
         if self.by == "folders":
             return partition
-        if sides == 1:
+        bucket = bucket_number(file.path)
+        if sides == 1 and (bucket is None or self.by == "sorted"):
             return (file.path,)
-        # The folders of a partitioned table have files of any task, so there a number is that of a bucket.
-        number = bucket_number(file.path) if values else file_number(file.path)
+        # The folders of a partitioned table have files of any task, so there a number is that of a bucket. A bucket has
+        # a file of each task that wrote rows of it.
+        number = bucket if values or sides == 1 else file_number(file.path)
         return (*partition, number) if values or number is not None else (file.path,)
 
 

@@ -252,7 +252,7 @@ def weights() -> WideLog:
 
 
 def arrays() -> WideLog:
-    """Lists in arrays of texts, two models, labels that are too few or too many, users with two lists."""
+    """Lists in arrays of texts, two models that are compared, labels too few or too many, users with two lists."""
     rng = np.random.default_rng(31)
 
     def items() -> pa.Array:
@@ -268,7 +268,7 @@ def arrays() -> WideLog:
     }
     settings = {"group": "user", "items": {"a": "first", "b": "second"}, "true_items": "actual", "label": "labels"}
     settings |= {"popularity": True, "cluster": "family", "slices": ["born"], "max_bad_fraction": 0.5}
-    return WideLog(halves(pa.table(columns)), OF_LISTS, settings)
+    return WideLog(halves(pa.table(columns)), OF_LISTS, {**settings, "compare": "a"}, baseline="a")
 
 
 def labels_of_arrays() -> WideLog:
@@ -277,7 +277,7 @@ def labels_of_arrays() -> WideLog:
     rows = shuffled(log.files)
     paid = [[n % 3 for n in range(length)] for length in np.random.default_rng(5).integers(0, 9, len(rows)).tolist()]
     rows = rows.append_column("paid", pa.array(paid, pa.list_(pa.int8())))
-    settings = {**log.arguments, "label": {"grade": "labels", "pay": "paid"}}
+    settings = {**log.arguments, "label": {"grade": "labels", "pay": "paid"}, "compare": None}
     settings["items"] = {"a": "first", "b": {"column": "second", "label": "pay", "among": "grade"}}
     metrics = ["ndcg@3", "ap", "auc(exact)", "ndcg(label=pay)@3", "p90(ap(among=pay))"]
     return WideLog(halves(rows), metrics, settings)

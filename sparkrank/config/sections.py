@@ -293,9 +293,10 @@ class Input(InputRows):
     ``table``, with the settings for reading it. Rows of several models are joined by group and item. If instead a
     column of one long table (``columns.model``) names the model of each row, ``models`` lists the names. Spark reads
     all rows in the time zone ``time_zone``, whatever the setting of the Spark session. ``grouped`` is the place where
-    all rows of a group stand: in one of the ``files``, in one of the ``folders`` named ``key=value``, or next to one
-    another in one file (``sorted``). ``unchecked`` after the word leaves out the check. ``shuffle`` shuffles the rows,
-    and so does ``auto`` unless folders give a column of the group.
+    all rows of a group stand: in one of the ``files``, in one of the ``folders`` named ``key=value`` (or a partition of
+    an Iceberg table), or next to one another in one file (``sorted``). ``unchecked`` after the word leaves out the
+    check. ``shuffle`` shuffles the rows, and so does ``auto`` unless folders or partitions give a column of the group
+    or its bucket.
     """
 
     columns: Columns

@@ -179,8 +179,8 @@ def evaluate(
     grouped : {"auto", "files", "folders", "sorted", "shuffle"}
         The place where all rows of a group stand: in one of the files, in one of the folders named ``key=value``, or
         next to one another in one file. Files are then evaluated where they are read. ``"shuffle"`` shuffles rows, and
-        so does ``"auto"`` unless folders give a column of the group. The place is checked, except with a word such as
-        ``"files unchecked"``.
+        so does ``"auto"`` unless folders, or partitions of an Iceberg table, give a column of the group or its bucket.
+        The place is checked, except with a word such as ``"files unchecked"``.
     uncertainty : mapping or bool
         Which values get an interval: with True, every value that can have a valid one; with False, which is faster,
         only means over groups. A mapping sets the ``level`` (0.95), or ``slices`` to False.

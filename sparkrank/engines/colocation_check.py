@@ -39,9 +39,7 @@ def validate_colocation(
     for hash_, numbers in hashes.examples:
         paths = _paths_by_key(hash_, {number: sets[number] for number in numbers}, read)
         if len(numbers) > len(paths):  # otherwise several keys share this hash, and each of them stands in one place
-            raise InputError(
-                f"{_where(paths, plan, len(sides.pairs))}: grouped: {colocation.by} does not hold; leave it out"
-            )
+            raise InputError(f"{_where(paths, plan, len(sides.pairs))}: {colocation.refusal}")
     if hashes.count > len(hashes.examples):
         raise InputError(
             f"{hashes.count:,} hashes of group keys occur in several places, more than are compared by their keys: "

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import pyarrow as pa
 
-from sparkrank.base.errors import itemize, shorten
+from sparkrank.base.errors import SpecError, itemize
 from sparkrank.engines.file_evaluation import FILE_BATCH_ROWS
 from sparkrank.engines.local import ROW_MEMORY_BYTES, evaluate_local, fitting_row_memory, pick_local
 from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.session_features import has_pyspark
-from sparkrank.sources.colocation import Colocation, why_not_by_folders
+from sparkrank.sources.colocation import Colocation, shared_names, why_not_by_partitions
 from sparkrank.sources.library_rows import LibraryRows
 from sparkrank.sources.selection import Sides
 from sparkrank.states.item_table import HeldItems
@@ -56,9 +57,11 @@ class SidesLane:
             for own, _ in sides.pairs
             if isinstance(own.source, LibraryRows)
         ]
+        if colocation is not None and by_library:
+            raise SpecError(f"grouped is {request.grouped}, but {by_library[0]}: leave it out")
         reasons = [reason, *by_library, *([] if colocation is None else [colocation.reason])]
-        if request.grouped == AUTO and not request.plan.arrays and (folders := sides.group_folders):
-            colocation, because = _by_folders(sides, request.plan, folders, cores)
+        if request.grouped == AUTO and not request.plan.arrays and any(ways := sides.group_partitions):
+            colocation, because = _by_partitions(sides, request.plan, ways, cores)
             reasons.append(because)
         return cls(sides, "; ".join(reasons), colocation, **own)
 
@@ -83,17 +86,22 @@ class SidesLane:
         return self.sides if keys is None else self.sides.narrowed(keys.condition)
 
 
-def _by_folders(sides: Sides, plan: Plan, folders: tuple[str, ...], cores: int | None) -> tuple[Colocation | None, str]:
-    """Return the colocation that ``auto`` uses if ``folders`` give columns of the group key, and the reason.
+def _by_partitions(
+    sides: Sides, plan: Plan, ways: Sequence[Mapping[str, str]], cores: int | None
+) -> tuple[Colocation | None, str]:
+    """Return the colocation that ``auto`` uses if files are in partitions by the group key, and the reason.
 
-    The colocation is None if rows are shuffled nevertheless.
+    ``ways`` are the partitionings. The colocation is None if rows are shuffled nevertheless.
     """
-    colocation = Colocation("folders", columns=folders)
+    if not (values := shared_names(ways)):
+        some = itemize(sorted({name for way in ways for name in way}))
+        return None, f"partitions by {some} hold whole groups, but not all files are in such partitions"
+    colocation = Colocation("folders", values=values)
     rows = [files.rows for files in sides.file_sets(plan, colocation, FILE_BATCH_ROWS)]
-    named = itemize(map(shorten, folders))
-    if (because := why_not_by_folders(rows, cores)) is not None:
-        return None, f"folders give {named} of the group, but {because}"
-    return colocation, f"folders give {named} of the group, so that no rows are shuffled"
+    whole = f"partitions by {itemize(values)} hold whole groups"
+    if (because := why_not_by_partitions(rows, cores)) is not None:
+        return None, f"{whole}, but {because}"
+    return colocation, f"{whole}, so that no rows are shuffled"
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from sparkrank.base.errors import SpecError
+from sparkrank.base.errors import SpecError, itemize
 from sparkrank.sources.protocol import FileSplit
 
 # The words of ``grouped``. A word that ends in "unchecked" leaves out the check by the hashes of group keys.
@@ -23,9 +23,9 @@ _BUCKET = re.compile(r"_(\d{5})(?=\.|$)")  # part-00003-<uuid>_00007.c000.snappy
 _TASK = re.compile(r"part-(\d+)(?!\d)|(\d{6})_\d+")  # part-00007-<uuid>-c000.snappy.parquet, 000007_0
 
 
-# The conditions under which ``auto`` evaluates folders: on average enough rows to make the fixed cost of an evaluation
-# small, and no folder with more than half of a core's share of the rows, so that no core waits long for another.
-LEAST_FOLDER_ROWS = 1 << 17
+# The conditions under which ``auto`` evaluates partitions: on average enough rows to make the fixed cost of an
+# evaluation small, and none with more than half of a core's share of the rows, so that no core waits long for another.
+LEAST_PARTITION_ROWS = 1 << 17
 MOST_OF_A_CORE = 1 / 2
 
 
@@ -40,13 +40,14 @@ class FileSet(NamedTuple):
 class Colocation:
     """The place of all rows of a group: in one of the ``files``, in one of the ``folders``, or ``sorted`` in one file.
 
-    Files of several sides are read together if they have the same number, or the same values of ``columns``, which
-    folder names give. If ``columns`` is None, these are all columns that the folders of every side give.
+    Files of several sides are read together if they have the same number, or the same ``values`` of partitions: of
+    folders, or of a table whose metadata has them. If ``values`` is None, these are all that the files of every side
+    have. Otherwise ``auto`` has chosen them.
     """
 
     by: Literal["files", "folders", "sorted"]
     is_checked: bool = True
-    columns: tuple[str, ...] | None = None
+    values: tuple[str, ...] | None = None
 
     @classmethod
     def parse(cls, word: GroupedWord) -> Colocation | None:
@@ -60,37 +61,50 @@ class Colocation:
         """The clause of ``lane_reason`` that says why no rows are shuffled."""
         return f"grouped is {self.by}" + (", which is not checked" if not self.is_checked else "")
 
+    @property
+    def refusal(self) -> str:
+        """The clause that says, after what was found, that the rows of a group stand elsewhere too."""
+        if self.values is not None:
+            return f"the partitions by {itemize(self.values)} do not hold whole groups; write grouped: shuffle"
+        return f"grouped: {self.by} does not hold; leave it out"
+
     def file_sets(self, sides: Sequence[Sequence[FileSplit]]) -> list[FileSet]:
         """Return the files of all ``sides`` in sets, each of which one task reads, the largest set first.
 
         Raises :class:`SpecError` if groups should stand in folders, but the files of a side are not in folders.
         """
-        columns = self._columns(sides)
-        if self.by == "folders" and not columns:
+        values = self._values(sides)
+        if self.by == "folders" and not values:
             raise SpecError("grouped is folders, but no folder names (key=value) give a column that all sides have")
         sets: defaultdict[tuple[object, ...], list[tuple[int, FileSplit]]] = defaultdict(list)
         for side, files in enumerate(sides):
             for file in files:
-                sets[self._place(file, columns, len(sides))].append((side, file))
+                sets[self._place(file, values, len(sides))].append((side, file))
         whole = (FileSet(tuple(files), sum(file.rows for _, file in files)) for files in sets.values())
         return sorted(whole, key=lambda files: -files.rows)
 
-    def _columns(self, sides: Sequence[Sequence[FileSplit]]) -> tuple[str, ...]:
-        if self.columns is not None:
-            return self.columns
-        every = [file.folders for files in sides for file in files]
-        return tuple(name for name in (every[0] if every else ()) if all(name in folders for folders in every))
+    def _values(self, sides: Sequence[Sequence[FileSplit]]) -> tuple[str, ...]:
+        if self.values is not None:
+            return self.values
+        return shared_names([file.partition for files in sides for file in files])
 
-    def _place(self, file: FileSplit, columns: Sequence[str], sides: int) -> tuple[object, ...]:
+    def _place(self, file: FileSplit, values: Sequence[str], sides: int) -> tuple[object, ...]:
         """Return a value that is equal for the files of a set."""
-        folders = tuple(file.folders[name] for name in columns)
+        partition = tuple(file.partition[name] for name in values)
         if self.by == "folders":
-            return folders
-        if sides == 1:
+            return partition
+        bucket = bucket_number(file.path)
+        if sides == 1 and (bucket is None or self.by == "sorted"):
             return (file.path,)
-        # The folders of a partitioned table have files of any task, so there a number is that of a bucket.
-        number = bucket_number(file.path) if columns else file_number(file.path)
-        return (*folders, number) if columns or number is not None else (file.path,)
+        # The folders of a partitioned table have files of any task, so there a number is that of a bucket. A bucket has
+        # a file of each task that wrote rows of it.
+        number = bucket if values or sides == 1 else file_number(file.path)
+        return (*partition, number) if values or number is not None else (file.path,)
+
+
+def shared_names(every: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+    """Return the names that all mappings of ``every`` have."""
+    return tuple(name for name in (every[0] if every else ()) if all(name in some for some in every))
 
 
 def file_number(path: str) -> int | None:
@@ -113,13 +127,13 @@ def bucket_number(path: str) -> int | None:
     return None if mark is None else int(mark[1])
 
 
-def why_not_by_folders(rows: Sequence[int], cores: int | None) -> str | None:
-    """Return why ``auto`` shuffles the rows of folders that have ``rows`` rows, or None if it evaluates each folder."""
+def why_not_by_partitions(rows: Sequence[int], cores: int | None) -> str | None:
+    """Return why ``auto`` shuffles partitions that have ``rows`` rows, or None if it evaluates each of them."""
     if cores is None:
         return "the session does not say how many cores it has"
     total, largest = sum(rows), max(rows, default=0)
-    if total < LEAST_FOLDER_ROWS * len(rows):
-        return f"the folders have few rows: {total:,} in {len(rows):,}"
+    if total < LEAST_PARTITION_ROWS * len(rows):
+        return f"they have few rows: {total:,} in {len(rows):,}"
     if largest > MOST_OF_A_CORE * total / cores:
-        return f"a folder has {largest:,} of {total:,} rows, and would leave some of {cores} cores idle"
+        return f"one has {largest:,} of {total:,} rows, and would leave some of {cores} cores idle"
     return None

@@ -19,7 +19,7 @@ from sparkrank.base.errors import FrameLaneNeededError, InputError, SparkrankErr
 from sparkrank.inputs.roles import Roles
 from sparkrank.sources.conditions import Condition
 from sparkrank.sources.files import Listing
-from sparkrank.sources.iceberg_files import comparisons_of, remaining_files
+from sparkrank.sources.iceberg_files import comparisons_of, partitions_of, remaining_files
 from sparkrank.sources.iceberg_metadata import (
     PACKAGE,
     arrow_schema,
@@ -60,7 +60,9 @@ def open_iceberg(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
     tasks = [] if snapshot is None else remaining_files(side, table, snapshot, comparisons_of(side, table, snapshot))
     files = _plain_files(side, table, schema, tasks)
     if files is not None or snapshot is None:
-        return _parquet_of(side, columns, files or {})
+        parquet = _parquet_of(side, columns, files or {})
+        placed = zip((fragment.path for fragment in parquet.fragments), tasks, strict=True)
+        return replace(parquet, in_table=partitions_of(table, schema, dict(placed)))
     rows = sum(task.file.record_count for task in tasks)
     at = replace(side, version=snapshot.snapshot_id, as_of=None)
     batches = functools.partial(_batches, at, table.metadata_location, dict(table.io.properties), columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from sparkrank.sources.iceberg_metadata import (
     snapshot_of,
     time_of,
 )
+from sparkrank.sources.parquet import TablePartitions
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
@@ -96,6 +97,28 @@ def remaining_files(
     if encrypted := sum(task.file.key_metadata is not None for task in tasks):
         raise _unapplied(side, snapshot, "encryption", encrypted, len(tasks))
     return tasks
+
+
+def partitions_of(table: Table, schema: Schema, files: Mapping[str, FileScanTask]) -> TablePartitions:
+    """Return the partitions of ``files`` (by path) by columns of ``schema`` and by their buckets.
+
+    A value is named by its transform and column, such as ``bucket[4](user)``, because names of fields are free.
+    """
+    from pyiceberg.transforms import BucketTransform, IdentityTransform
+
+    columns = {column.field_id: column.name for column in schema.fields}
+    ways: dict[int, dict[str, str]] = {}  # by the number of the partitioning, which may have changed between files
+    values: dict[str, dict[str, str]] = {}
+    for path, task in files.items():
+        parts = [
+            (f"{part.transform}({column})", column, str(task.file.partition[place]))
+            for place, part in enumerate(table.specs()[task.file.spec_id].fields)
+            if isinstance(part.transform, (BucketTransform, IdentityTransform))
+            and (column := columns.get(part.source_id)) is not None
+        ]
+        ways[task.file.spec_id] = {name: column for name, column, _ in parts}
+        values[path] = {name: value for name, _, value in parts}
+    return TablePartitions(list(ways.values()), values)
 
 
 def _unreadable_file(table: Table, snapshot: Snapshot) -> str:

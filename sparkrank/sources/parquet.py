@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -44,13 +44,21 @@ class ParquetSplit:
     stamps: tuple[Stamp | None, ...]
 
 
+class TablePartitions(NamedTuple):
+    """The partitions of files that the metadata of a table names: its partitionings, and the values of each path."""
+
+    partitionings: Sequence[Mapping[str, str]]
+    values: Mapping[str, Mapping[str, str]]
+
+
 @dataclass(frozen=True)
 class ParquetInput:
     """Parquet files under one path with one common schema, as a :class:`~sparkrank.sources.protocol.Source`.
 
     Integers and floats of several widths take the widest type. ``folders`` are columns from folder names, which replace
     columns of the same name in the files. ``lacking`` has a key for each column that only some files have. The value is
-    a file with rows that lacks the column, or an empty string if only files without rows lack the column.
+    a file with rows that lacks the column, or an empty string if only files without rows lack the column. Files are in
+    the partitions ``in_table`` or, if it is None, in those of their folders.
     """
 
     pushes_conditions: ClassVar[bool] = True
@@ -62,6 +70,7 @@ class ParquetInput:
     lacking: Mapping[str, str]
     folders: pa.Schema
     stored: StoredFiles
+    in_table: TablePartitions | None = None
 
     @classmethod
     def open(cls, side: SideRows, roles: Roles) -> ParquetInput:  # noqa: ARG003
@@ -103,9 +112,8 @@ class ParquetInput:
         return cls(schema, fragments, sum(rows), lacking, folders, stored)
 
     @property
-    def folder_columns(self) -> list[str]:
-        names: list[str] = self.folders.names
-        return names
+    def partitionings(self) -> Sequence[Mapping[str, str]]:
+        return [{name: name for name in self.folders.names}] if self.in_table is None else self.in_table.partitionings
 
     @property
     def warnings(self) -> list[str]:
@@ -158,7 +166,8 @@ class ParquetInput:
             if split.rows:
                 rows = as_rows(split.rows, stored_bytes([file], columns) * split.rows // file.metadata.num_rows)
                 read = functools.partial(read_split, split, self.schema, places, where, batch_rows)
-                files.append(FileSplit(file.path, rows, folder_values(file), read))
+                partition = folder_values(file) if self.in_table is None else self.in_table.values[file.path]
+                files.append(FileSplit(file.path, rows, partition, read))
         return files
 
     def _split(self, fragments: Sequence[ds.ParquetFileFragment]) -> ParquetSplit:

@@ -26,11 +26,11 @@ class Split(NamedTuple):
 
 
 class FileSplit(NamedTuple):
-    """The rows of the file ``path``, about ``rows`` of them. ``folders`` has the values that folder names give."""
+    """The rows of the file ``path``, about ``rows`` of them. ``partition`` has the values of :attr:`partitionings`."""
 
     path: str
     rows: int
-    folders: Mapping[str, str]
+    partition: Mapping[str, str]
     read: Callable[[], Iterator[pa.Table]]
 
 
@@ -54,8 +54,11 @@ class Source(Protocol):
         """The schema of all columns, including columns that folder names give."""
 
     @property
-    def folder_columns(self) -> Sequence[str]:
-        """The names of the columns that folder names give."""
+    def partitionings(self) -> Sequence[Mapping[str, str]]:
+        """The ways in which files are divided by values that all rows of a file share, as the metadata or folders say.
+
+        Each way maps the names of such values to the columns from which they are made. Each file follows one way.
+        """
 
     @property
     def warnings(self) -> list[str]:
@@ -95,8 +98,8 @@ class RowsWithoutFiles:
     pushes_conditions: ClassVar[bool] = False
 
     @property
-    def folder_columns(self) -> Sequence[str]:
-        return ()
+    def partitionings(self) -> Sequence[Mapping[str, str]]:
+        return [{}]
 
     @property
     def warnings(self) -> list[str]:

@@ -206,15 +206,21 @@ class Sides:
         ]
 
     @property
-    def group_folders(self) -> tuple[str, ...]:
-        """The columns of the group key that folder names give on every side, by one name and in one type."""
-        return tuple(
-            names[0]
-            for names in zip(*(roles.group for _, roles in self.pairs), strict=True)
-            if len(set(names)) == 1
-            and all(names[0] in selection.source.folder_columns for selection, _ in self.pairs)
-            and len({selection.schema.field(names[0]).type for selection, _ in self.pairs}) == 1
-        )
+    def group_partitions(self) -> list[Mapping[str, str]]:
+        """The partitionings of all sides, without values that are not made of a group column of one name and type.
+
+        Floating-point columns do not count: 0.0 and -0.0 are one group, but may be in two partitions.
+        """
+        columns = set()
+        for names in zip(*(roles.group for _, roles in self.pairs), strict=True):
+            kinds = {selection.schema.field(name).type for (selection, _), name in zip(self.pairs, names, strict=True)}
+            if len(set(names)) == len(kinds) == 1 and not any(map(pa.types.is_floating, kinds)):
+                columns.add(names[0])
+        return [
+            {name: column for name, column in way.items() if column in columns}
+            for selection, _ in self.pairs
+            for way in selection.source.partitionings
+        ]
 
     def file_sets(self, plan: Plan, colocation: Colocation, batch_rows: int) -> list[FileSet]:
         """Return the files of all sides in sets that hold whole groups, as ``colocation`` says."""

@@ -143,8 +143,8 @@ class TextInput:
         return cls(schema, fragments, lacking, stored, options, rows_per_byte, remedy, names_of)
 
     @property
-    def folder_columns(self) -> list[str]:
-        return list(folder_values(self.fragments[0]))
+    def partitionings(self) -> list[Mapping[str, str]]:
+        return [{name: name for name in folder_values(self.fragments[0])}]
 
     @property
     def warnings(self) -> list[str]:

@@ -210,6 +210,20 @@ def test_text_files_are_evaluated_as_whole_files(tmp_path: Path) -> None:
     assert {row["u"]: row["rr"] for row in groups} == {"1": 1 / 2, "2": 1.0, "3": 1 / 2}
 
 
+@pytest.mark.parametrize("word", ["files", "files unchecked"])
+def test_a_run_says_whether_its_word_was_checked(tmp_path: Path, word: str) -> None:
+    from sparkrank.jobs import evaluate_day
+    from sparkrank.run.stages import Stages
+    from tests.support.commands import local_spec  # needs pydantic
+
+    source = {"path": written(tmp_path / "in", a=lists(1, 2), b=lists(3)), "grouped": word, "columns": COLUMNS}
+    result = evaluate_day(local_spec(tmp_path, source, engine={"lane": "local"}), "2026-01-01", None, Stages())
+    (run,) = pq.read_table(result.folders["runs"]).to_pylist()
+    said = {"files": "; grouped is files", "files unchecked": "; grouped is files, which is not checked"}
+    assert run["lane_reason"].endswith(said[word])
+    assert f'"grouped":"{word}"' in run["spec"].replace(": ", ":")
+
+
 def test_auto_takes_folders_of_the_group_that_keep_all_cores_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -228,12 +242,12 @@ def test_auto_takes_folders_of_the_group_that_keep_all_cores_busy(
         [sentence] = [record.getMessage() for record in caplog.records if record.getMessage().startswith("lane ")]
         return sentence
 
-    assert "the folders have few rows: 24 in 4" in reason()
-    monkeypatch.setattr(colocation, "LEAST_FOLDER_ROWS", 6)
-    assert reason().endswith("folders give country of the group, so that no rows are shuffled")
+    assert "partitions by country hold whole groups, but they have few rows: 24 in 4" in reason()
+    monkeypatch.setattr(colocation, "LEAST_PARTITION_ROWS", 6)
+    assert reason().endswith("partitions by country hold whole groups, so that no rows are shuffled")
     monkeypatch.setattr("sparkrank.engines.local_lane.pa.cpu_count", lambda: 3)
     assert "would leave some of 3 cores idle" in reason()
-    assert "folders" not in reason(group="user_id")
+    assert "partitions" not in reason(group="user_id")
 
 
 def test_where_grouped_can_do_nothing_it_is_refused(tmp_path: Path) -> None:

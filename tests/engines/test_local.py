@@ -20,6 +20,7 @@ import sparkrank as sr
 from sparkrank.engines import bucket_evaluation as evaluation
 from sparkrank.engines import local
 from sparkrank.engines.shuffle import group_runs
+from sparkrank.engines.shuffle.spill import PieceStore
 
 USERS = 500
 
@@ -106,6 +107,25 @@ def test_an_evaluation_is_itself_alone() -> None:
     first, second = rr_of_log(), rr_of_log()
     assert first == first  # noqa: PLR0124 - of equal tables pyarrow has no hash
     assert len({first, second}) == 2
+
+
+def test_lists_in_arrays_are_evaluated_where_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of one list each are stored for another thread; a row that is a list is not."""
+
+    made, make = [], PieceStore.__init__
+
+    def counted(store: PieceStore, *how: Any) -> None:
+        made.append(store)
+        make(store, *how)
+
+    monkeypatch.setattr(PieceStore, "__init__", counted)
+    lists = pa.table({"u": [1, 2], "shown": [["a", "b"], ["c", "d"]], "bought": [["b"], ["c"]]})
+    asked = {"group": "u", "items": "shown", "true_items": "bought"}
+    assert sr.evaluate(lists, ["rr"], **asked)["rr"] == (1 / 2 + 1) / 2
+    assert not made
+    rows = pa.table({"u": [1, 1], "s": [2.0, 1.0], "y": [0, 1]})
+    assert sr.evaluate(rows, ["rr"], group="u", score="s", label="y")["rr"] == 1 / 2
+    assert len(made) == 1
 
 
 def test_no_place_for_temporary_files_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
@@ -455,6 +456,136 @@ def test_a_table_by_buckets_of_users_is_evaluated_where_its_files_are_read(tmp_p
     assert "grouped is files" in result.lane_reason
     assert evaluated(tmp_path, grouped="files")["rr"] == plain
     assert kept_files_of(spec(tmp_path, where="user = 'u7'"), FIRST) == ["input.files: 1 of 4"]
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Partitions of a few rows are worth an evaluation, and one of half of all rows leaves no core idle."""
+    monkeypatch.setattr("sparkrank.sources.colocation.LEAST_PARTITION_ROWS", 1)
+    monkeypatch.setattr("sparkrank.engines.local_lane.pa.cpu_count", lambda: 1)
+
+
+def by_buckets(catalog: Any) -> Any:
+    """A table of 40 users by their buckets. Each user's click, the row with the lowest score, came a commit later."""
+    from pyiceberg.transforms import BucketTransform
+
+    pytest.importorskip("pyiceberg_core", reason="pyiceberg writes buckets with it")
+    users = pa.concat_tables([rows_of(FIRST, [0] * (place % 3) + [1], f"u{place}") for place in range(40)])
+    clicked = pc.equal(users["label"], 1)
+    parts = users.filter(pc.invert(clicked)), users.filter(clicked)
+    return made(catalog, *parts, by=("user", BucketTransform(4)))
+
+
+BY_BUCKETS = sum(1 / (place % 3 + 1) for place in range(40)) / 40
+
+
+def reason_of(folder: Path, **source: Any) -> str:
+    return str(evaluate_day(spec(folder, **source), FIRST, None, Stages()).lane_reason)
+
+
+@pytest.mark.usefixtures("small")
+def test_partitions_by_buckets_of_the_group_are_evaluated_whole_by_themselves(tmp_path: Path, catalog: Any) -> None:
+    """A bucket has the files of both commits, which only together have the whole lists of its users."""
+    table = by_buckets(catalog)
+    assert len(list(table.scan().plan_files())) > 4
+    assert reason_of(tmp_path).endswith(
+        "; partitions by bucket[4](user) hold whole groups, so that no rows are shuffled"
+    )
+    assert evaluated(tmp_path)["rr"] == pytest.approx(BY_BUCKETS)
+    assert evaluated(tmp_path, grouped="folders")["rr"] == evaluated(tmp_path, grouped="shuffle")["rr"]
+    with pytest.raises(InputError, match=r"^user \w+ is in .*: grouped: files does not hold; leave it out$"):
+        evaluated(tmp_path, grouped="files")
+    assert "partitions" not in reason_of(tmp_path, columns={**COLUMNS, "group": "dt"})
+
+
+@pytest.mark.usefixtures("small")
+def test_a_column_that_is_part_of_the_group_divides_groups_and_a_day_does_not(tmp_path: Path, catalog: Any) -> None:
+    made(catalog, *(rows_of(day, [0, 1]) for day in (FIRST, SECOND)), rows_of(FIRST, [0]))
+    whole = "partitions by identity(dt) hold whole groups"
+    assert whole in reason_of(tmp_path, columns={**COLUMNS, "group": ["dt", "user"]})
+    assert whole not in reason_of(tmp_path)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_partitioning_that_changed_does_not_say_where_groups_are(tmp_path: Path, catalog: Any) -> None:
+    """One with a field more still does: both kinds of files have the bucket."""
+    from pyiceberg.transforms import BucketTransform
+
+    table = by_buckets(catalog)
+    with table.update_spec() as change:
+        change.add_field("dt", "identity")
+    table.append(pa.concat_tables([rows_of(SECOND, [1], f"u{place}") for place in range(40)]))
+    assert "by bucket[4](user) hold whole groups, so that no" in reason_of(tmp_path)
+    with table.update_spec() as change:
+        change.remove_field("user_bucket_4").add_field("user", BucketTransform(8))
+    table.append(pa.concat_tables([rows_of(SECOND, [1], f"u{place}") for place in range(40)]))
+    assert reason_of(tmp_path).endswith(
+        "partitions by bucket[4](user), bucket[8](user) hold whole groups, but not all files are in such partitions"
+    )
+    assert "by bucket[4](user) hold whole groups, so that no" in reason_of(tmp_path, where="dt = '{date}'")
+    assert evaluated(tmp_path, where="dt = '{date}'")["rr"] == pytest.approx(BY_BUCKETS)
+
+
+@pytest.mark.usefixtures("small")
+def test_a_truth_by_the_same_buckets_is_joined_bucket_by_bucket(tmp_path: Path, catalog: Any) -> None:
+    """User u has the items 1 and 2 in this order, and 1 + u % 2 is true. Of each user's two rows one came later."""
+    from pyiceberg.transforms import BucketTransform
+
+    pytest.importorskip("pyiceberg_core", reason="pyiceberg writes buckets with it")
+    users = list(range(30))
+    columns = {"group": "u", "item": "i", "score": "s"}
+    sides = {
+        "lists": [pa.table({"u": users, "i": [item] * 30, "s": [1.0 / item] * 30}) for item in (1, 2)],
+        "truth": [pa.table({"u": some, "i": [1 + user % 2 for user in some]}) for some in (users[:9], users[9:])],
+    }
+    for side, buckets in (("lists", 4), ("truth", 4), ("other", 8)):
+        table = catalog.create_table(("sales", side), sides.get(side, sides["truth"])[0].schema)
+        with table.update_spec() as change:
+            change.add_field("u", BucketTransform(buckets))
+        for part in sides.get(side, sides["truth"]):
+            table.append(part)
+    found = {}
+    for truth in ("truth", "other"):
+        asked = {
+            "truth": {"table": f"prod.sales.{truth}", "format": "iceberg"},
+            "output": {"path": f"{tmp_path}/{truth}"},
+        }
+        day = spec(tmp_path, table="prod.sales.lists", columns=columns).model_dump(mode="json", exclude_unset=True)
+        result = evaluate_day(Spec.model_validate({**day, **asked}), FIRST, None, Stages())
+        found[truth] = result.lane_reason.rpartition("; ")[2]
+        (rr,) = (row for row in pq.read_table(result.folders["metrics"]).to_pylist() if row["metric"] == "rr")
+        assert rr["value"] == (1 + 1 / 2) / 2
+    assert found == {
+        "truth": "partitions by bucket[4](u) hold whole groups, so that no rows are shuffled",
+        "other": "partitions by bucket[4](u), bucket[8](u) hold whole groups, but not all files are in such partitions",
+    }
+
+
+@pytest.mark.usefixtures("small")
+def test_a_file_in_the_bucket_of_others_is_refused_by_its_group(tmp_path: Path, catalog: Any) -> None:
+    from pyiceberg.typedef import Record
+
+    table = by_buckets(catalog)
+    right = {task.file.partition[0] for task in table.scan(row_filter="user == 'u7'").plan_files()}
+    wrong = min({0, 1, 2, 3} - right)
+    before_both = rows_of(FIRST, [0, 0, 0], "u7")[:1]
+    pq.write_table(before_both.cast(table.schema().as_arrow()), tmp_path / "wrong.parquet")
+    entry = entry_of(table, f"{tmp_path}/wrong.parquet", 1, FIRST)
+    entry._data[3] = Record(wrong)
+    committed(table, [entry])
+    sentence = (
+        r"^user u7 is in .*: the partitions by bucket\[4\]\(user\) do not hold whole groups; write grouped: shuffle$"
+    )
+    with pytest.raises(InputError, match=sentence):
+        evaluated(tmp_path)
+    assert evaluated(tmp_path, grouped="shuffle")["rr"] == pytest.approx(BY_BUCKETS + (1 / 3 - 1 / 2) / 40)
+
+
+def test_rows_that_the_library_reads_are_in_no_files_that_hold_groups(tmp_path: Path, table: Any) -> None:
+    with table.update_schema() as columns:
+        columns.rename_column("user", "person")
+    with pytest.raises(SpecError, match=r"^grouped is files, but pyiceberg reads the input, as its files .*: leave it"):
+        evaluated(tmp_path, grouped="files", columns={**COLUMNS, "group": "person"})
 
 
 def test_times_and_decimals_are_as_in_parquet(tmp_path: Path, catalog: Any) -> None:

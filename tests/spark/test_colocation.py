@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import sparkrank as sr
 from sparkrank.base.errors import InputError, SpecError
 from sparkrank.engines.spark import scan
 from tests.engines.test_colocation import evaluated, lists, written
@@ -40,6 +41,33 @@ def test_a_group_in_two_files_is_refused_by_name(spark: SparkSession, tmp_path: 
     unchecked = evaluated(path, "files unchecked", spark=spark, group_table=False)
     assert unchecked["rr"] == (1 / 2 + 1 + 1 + 1) / 4
     assert evaluated(written(tmp_path / "whole", a=lists(7), b=lists(8)), "files", spark=spark)["rr"] == 3 / 4
+
+
+def test_the_files_of_tables_that_spark_bucketed_by_user_hold_whole_users(spark: SparkSession, tmp_path: Path) -> None:
+    """Each task that wrote rows of a bucket has made a file of it. User u has the items 0, 1 and 2; 1 + u % 2 is true.
+
+    The table has no location of its own: its folder is that of Spark's catalog.
+    """
+    users = spark.range(0, 60, 1, 3)  # three tasks
+    lists = users.selectExpr("id % 20 AS u", "id DIV 20 AS i", "1.0D / (1 + id DIV 20) AS s")
+    truth = spark.range(0, 20, 1, 2).selectExpr("id AS u", "1 + id % 2 AS i")
+    try:
+        places = {}
+        for name, rows in {"lists": lists, "truth": truth}.items():
+            rows.write.bucketBy(4, "u").saveAsTable(f"bucketed_{name}")
+            described = {
+                row.col_name: row.data_type for row in spark.sql(f"DESCRIBE EXTENDED bucketed_{name}").collect()
+            }
+            places[name] = str(described["Location"]).removeprefix("file:")
+        assert len(list(Path(places["lists"]).glob("*.parquet"))) > 4
+        asked: dict[str, Any] = {"group": "u", "item": "i", "score": "s", "spark": spark, "grouped": "files"}
+        evaluation = sr.evaluate(places["lists"], ["rr"], truth=places["truth"], **asked)
+        assert evaluation["rr"] == pytest.approx((1 / 2 + 1 / 3) / 2)
+        of_lists = sr.evaluate(places["lists"], ["rr"], **{**asked, "item": None, "label": "i"})
+        assert of_lists["rr"] == 1 / 2  # the first item, 0, is no hit
+    finally:
+        for name in ("lists", "truth"):
+            spark.sql(f"DROP TABLE IF EXISTS bucketed_{name}")
 
 
 def test_frames_have_no_files_that_hold_groups(spark: SparkSession, tmp_path: Path) -> None:

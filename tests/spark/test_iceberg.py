@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: make test-places installs it")
 
 from tests.sources.test_iceberg import (
+    BY_BUCKETS,
     COLUMNS,
     FIRST,
     NAME,
     SECOND,
+    by_buckets,
     catalog_in,
     committed,
     entry_of,
@@ -90,6 +92,22 @@ def test_a_table_that_changes_is_the_same_by_tasks_and_in_one_process(spark: Spa
         for lane in ("scan", "local"):
             with pytest.raises(InputError, match=r"^the input has no rows$"):
                 metrics_of(tmp_path, spark, lane=lane, path=empty.removeprefix("file://"))
+
+
+def test_tasks_evaluate_whole_buckets_of_users_with_the_bits_of_the_shuffle(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sparkrank.sources.colocation.LEAST_PARTITION_ROWS", 1)
+    monkeypatch.setattr("sparkrank.engines.spark.scan_lane.core_count", lambda spark: 1)
+    with catalog_in(tmp_path) as catalog:
+        by_buckets(catalog)
+        shuffled, whole = (metrics_of(tmp_path, spark, lane="scan", grouped=word) for word in ("shuffle", "auto"))
+    (run,) = pq.read_table(f"{tmp_path}/out/runs/day={FIRST}").to_pylist()
+    assert run["lane_reason"].endswith(
+        "; partitions by bucket[4](user) hold whole groups, so that no rows are shuffled"
+    )
+    assert whole == shuffled
+    assert [row["value"] for row in whole] == [pytest.approx(BY_BUCKETS)]
 
 
 def test_a_feature_that_nobody_applies_is_named_where_spark_lacks_the_format(

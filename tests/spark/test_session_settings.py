@@ -11,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import sparkrank as sr
 from sparkrank.base.errors import StateError
 from sparkrank.config import Spec
+from sparkrank.engines.spark import unix_sockets
 from sparkrank.engines.spark.session_settings import INFERENCE, ZONE, settings_read
 from sparkrank.inputs.roles import Roles
 from sparkrank.inputs.window import Window
@@ -36,6 +38,27 @@ class Run(NamedTuple):
     run_id: str
     session: dict[str, str]
     spec: Spec
+
+
+def test_a_session_is_told_once_that_its_workers_use_tcp(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Where its tasks are many, of which two are enough here."""
+    monkeypatch.setattr(unix_sockets, "MANY_TASKS", 2)
+    monkeypatch.setattr(unix_sockets, "_told", set())
+    monkeypatch.setattr(unix_sockets, "_FIRST_VERSION", (4, 0))
+    monkeypatch.delenv("PYSPARK_UDS_MODE", raising=False)
+    pq.write_table(pa.table({"u": ["a", "a"], "s": [2.0, 1.0], "y": [0, 1]}), tmp_path / "rows.parquet")
+
+    def told() -> list[str]:
+        asked = {"group": "u", "score": "s", "label": "y", "buckets": 1, "spark": spark}
+        caplog.clear()
+        sr.evaluate(str(tmp_path / "rows.parquet"), ["rr"], **asked)
+        return [record.getMessage() for record in caplog.records if "TCP" in record.getMessage()]
+
+    (sentence,) = told()
+    assert "set spark.python.unix.domain.socket.enabled=true before the session starts" in sentence
+    assert not told()
 
 
 @pytest.fixture

@@ -84,6 +84,29 @@ def test_nothing_stays_of_what_was_shuffled(
     assert shuffled.goes(seen[0])
 
 
+@pytest.mark.parametrize("lane", ["scan", "frame"])
+def test_lists_in_arrays_are_not_shuffled(
+    spark: SparkSession, shuffled: Shuffled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lane: str
+) -> None:
+    """Not a byte: what rows of the same lists leave behind, if nobody removes it, is there."""
+    monkeypatch.setattr(piece_pairs, "remove_shuffled", lambda *results: None)
+    lists = pa.table({"u": range(40), "shown": [["a", "b"]] * 40, "bought": [["a"], ["b"]] * 20})
+    rows = pa.table({"u": [row // 2 for row in range(80)], "s": [1.0, 0.5] * 40, "y": [1, 0, 0, 1] * 20})
+    for name, table in (("lists", lists), ("rows", rows)):
+        pq.write_table(table, tmp_path / f"{name}.parquet", row_group_size=10)
+
+    def rr(name: str, **columns: str) -> float:
+        place = str(tmp_path / f"{name}.parquet")
+        impressions = place if lane == "scan" else spark.read.parquet(place)
+        asked = {"group": "u", "lane": lane, "buckets": 5, "group_table": False, **columns}
+        return sr.evaluate(impressions, ["rr"], spark=spark, **asked)["rr"]
+
+    assert rr("lists", items="shown", true_items="bought") == (1 + 1 / 2) / 2
+    assert not shuffled.now()
+    assert rr("rows", score="s", label="y") == (1 + 1 / 2) / 2
+    assert shuffled.now()
+
+
 def test_a_group_table_of_spark_keeps_it_until_it_is_released(
     spark: SparkSession, impressions, shuffled: Shuffled
 ) -> None:

@@ -39,8 +39,8 @@ class FeatherInput:
         return cls(files, tables[0].schema, tuple(table.num_rows for table in tables))
 
     @property
-    def folder_columns(self) -> list[str]:
-        return []
+    def partitionings(self) -> list[Mapping[str, str]]:
+        return [{}]
 
     @property
     def warnings(self) -> list[str]:

@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from sparkrank.base import checks
 from sparkrank.base.errors import MOST_SENTENCE, shorten
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.result import Solved
@@ -26,6 +27,7 @@ from sparkrank.engines.shuffle.packing import pack_pieces, pieces_by_task
 from sparkrank.engines.spark.gather import RESULT_SCHEMA, RESULT_TYPE, gather, gather_states, read_at_once
 from sparkrank.engines.spark.session_features import Batches, packed_once
 from sparkrank.engines.spark.tasks import Result, solve_pieces
+from sparkrank.engines.spark.unix_sockets import missing_sockets
 from sparkrank.inputs.buckets import task_count, task_of
 from sparkrank.metrics import Plan
 from sparkrank.states.pickling import stream_of
@@ -100,6 +102,9 @@ def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, sources: Sequ
     with ExitStack() as stack:
         stack.callback(remove_shuffled, results, *sources)
         solved = _gathered_pairs(results, spark, task_count(work.buckets), work.plan, work.groups, work.files)
+        tasks = pairs.getNumPartitions() + task_count(work.buckets)
+        rows = solved.partials.counts.get((checks.ROWS_READ, ""), 0)
+        solved = solved.noting(missing_sockets(spark, pairs.context, tasks, rows))
         return solved if solved.groups is None else solved.releasing(stack.pop_all().close)
 
 

@@ -68,7 +68,8 @@ TEXTS = [
     "BlobEndpoint=https://a.blob.core.windows.net/;SharedAccessSignature=sv=1&sig=S3CRET",
     "Authorization: Bearer S3CRET.x", "authorization=AWS AKIAX:S3CRET=", "token Bearer S3CRET.x= is wrong",
     "sasl.jaas.config=PlainLoginModule required username='a' password='S3CRET';", "?sv=1&sig=S3CRET",
-    "credential=S3CRET/20260131/eu/s3/aws4_request",
+    "credential=S3CRET/20260131/eu/s3/aws4_request", "Authorization: token S3CRET",
+    "{'x-amz-security-token'\n   \x1b[31m↳\x1b[0m 'S3CRET==', 'host'\n    ↳ 'x'}",
 ]  # fmt: skip
 FORMS = [*URLS, *VALUES, *TEXTS]
 HARMLESS = [

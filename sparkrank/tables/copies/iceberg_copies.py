@@ -79,7 +79,8 @@ class IcebergCopies(Publisher):
 
         try:
             with self._errors(table, column, "read"):
-                opened = ask_catalog(self.catalog, lambda: self._loaded.load_table(self._name(table, column)))
+                name = self._name(table, column)
+                opened: Table = ask_catalog(self.catalog, lambda: self._loaded.load_table(name))
         except (NoSuchNamespaceError, NoSuchTableError):
             return None
         names = {field.field_id: field.name for field in opened.schema().fields}
@@ -100,7 +101,8 @@ class IcebergCopies(Publisher):
             transaction.update_spec() as spec,
         ):
             spec.add_identity(copy.run.column)
-        return catalog.load_table(name)
+        loaded: Table = catalog.load_table(name)
+        return loaded
 
     @cached_property
     def _loaded(self) -> Any:
@@ -151,10 +153,14 @@ def _commit(opened: Table, copy: TableCopy) -> None:
 
 
 def _of_the_day(copy: TableCopy) -> BooleanExpression:
-    from pyiceberg.expressions import EqualTo
+    from pyiceberg import expressions
 
+    made: Any = expressions  # the constructor takes name and value by position, which its types do not say
     name = copy.run.name
-    return EqualTo(copy.run.column, dt.date.fromisoformat(name) if copy.run.column == DAY else name)
+    condition: BooleanExpression = made.EqualTo(
+        copy.run.column, dt.date.fromisoformat(name) if copy.run.column == DAY else name
+    )
+    return condition
 
 
 def _is_newest(opened: Table, copy: TableCopy) -> bool:

@@ -30,7 +30,7 @@ from tests.support.deletion_vectors import write_puffin
 from tests.support.numbers import bits
 from tests.support.silent_catalog import LIMIT, silent_catalog
 
-pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: make test-places installs it")
+pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: the dev extra has it")
 
 COLUMNS = {"group": "user", "score": "score", "label": "label"}
 FIRST, SECOND = "2026-01-01", "2026-01-02"
@@ -427,6 +427,7 @@ def test_equality_deletes_are_refused_with_the_number_of_files(tmp_path: Path, c
     assert evaluated(tmp_path, where=f"dt = '{SECOND}'")["rr"] == 1.0  # the delete is of another partition
 
 
+@pytest.mark.long
 def test_of_ten_thousand_files_only_those_of_the_day_are_opened(tmp_path: Path, catalog: Any) -> None:
     table = made(catalog, rows_of(FIRST, []))
     days = [(dt.date(2026, 1, 1) + dt.timedelta(day)).isoformat() for day in range(417)]

@@ -109,7 +109,7 @@ def delta(settings: str, folder: Path, patch: pytest.MonkeyPatch) -> dict[str, s
 
 
 def iceberg(settings: str, folder: Path, patch: pytest.MonkeyPatch) -> dict[str, str]:
-    pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: make test-places installs it")
+    pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: the dev extra has it")
     from pyiceberg.catalog import load_catalog
     from pyiceberg.utils.config import Config
 

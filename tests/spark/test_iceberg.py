@@ -17,7 +17,7 @@ from sparkrank.run.stages import Stages
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: make test-places installs it")
+pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: the dev extra has it")
 
 from tests.sources.test_iceberg import (
     COLUMNS,
@@ -47,6 +47,7 @@ def metrics_of(
     return list(rows.drop_columns([name for name in OF_RUN if name in rows.column_names]).to_pylist())
 
 
+@pytest.mark.long
 def test_all_lanes_have_the_bits_of_a_folder_of_parquet(spark: SparkSession, tmp_path: Path) -> None:
     """By the files of two days, and after a column was renamed by pyiceberg's reader, also in a task."""
     users = [rows_of(FIRST, [0] * (place % 5) + [1, 0], f"u{place}") for place in range(50)]
@@ -92,6 +93,7 @@ def test_a_table_that_changes_is_the_same_by_tasks_and_in_one_process(spark: Spa
                 metrics_of(tmp_path, spark, lane=lane, path=empty.removeprefix("file://"))
 
 
+@pytest.mark.long
 def test_a_feature_that_nobody_applies_is_named_where_spark_lacks_the_format(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -105,6 +107,7 @@ def test_a_feature_that_nobody_applies_is_named_where_spark_lacks_the_format(
             metrics_of(tmp_path, spark, lane="auto")
 
 
+@pytest.mark.long
 def test_files_that_spark_wrote_before_the_table_was_one_of_iceberg_have_the_same_values(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -109,7 +109,7 @@ test-peers: java .venv-peers/.made ## Metrics beyond accuracy beside the librari
 	@$(WITH_JAVA) .venv-peers/bin/python -m pytest tests/peers/test_live_beyond_accuracy.py $(PYTEST_ARGS)
 
 test-places: java .venv-places/.made .venv-dbt/.made ## Lake tables, databases, Hive, MLflow, W&B, OpenLineage, Dagster, dbt, Prefect
-	@$(WITH_JAVA) .venv-places/bin/python -m pytest tests/tables/test_delta_copies.py tests/tables/test_iceberg_copies.py \
+	@$(WITH_JAVA) .venv-places/bin/python -m pytest tests/tables/test_delta_copies.py tests/tables/test_iceberg_copies.py tests/tables/test_killed_copies.py \
 		tests/tables/test_mlflow_tracker.py tests/tables/test_openlineage.py tests/sources/test_iceberg.py \
 		tests/sources/test_lakes_on_s3.py tests/spark/test_iceberg.py tests/sources/test_warehouses.py \
 		tests/doors/test_dagster_example.py tests/doors/test_dbt_example.py tests/doors/test_prefect_example.py \

@@ -212,17 +212,25 @@ def test_a_catalog_that_is_silent_costs_the_time_limit_and_the_day_is_published_
 
 
 @pytest.mark.long
-def test_a_catalog_that_does_not_answer_to_a_commit_leaves_its_table_behind(
-    tmp_path: Path, catalog: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("silent", "lacking", "told"),
+    [
+        ("Transaction.commit_transaction", "", "metrics cannot be written"),
+        ("DataScan.plan_files", "gates", "gates cannot be read"),  # whether there are rows of the day
+    ],
+)
+def test_a_catalog_that_does_not_answer_to_a_commit_or_to_a_scan_leaves_tables_behind(
+    tmp_path: Path, catalog: Any, monkeypatch: pytest.MonkeyPatch, silent: str, lacking: str, told: str
 ) -> None:
     store(tmp_path, 0.5)
     publish(tmp_path)
-    store(tmp_path, 0.75)
+    store(tmp_path, 0.75, without=lacking)
     ended = threading.Event()
     monkeypatch.setattr("sparkrank.sources.iceberg_metadata.TIMEOUT", LIMIT)
     with monkeypatch.context() as patch:
-        patch.setattr("pyiceberg.table.Transaction.commit_transaction", lambda _: ended.wait(60))
-        with pytest.raises(StoreError, match=r"behind: .*metrics cannot be written: the catalog prod has not answered"):
+        patch.setattr(f"pyiceberg.table.{silent}", lambda _: ended.wait(60))
+        patch.setattr(type(catalog), "supports_server_side_planning", lambda _: lacking != "")
+        with pytest.raises(StoreError, match=f"behind: .*{told}: the catalog prod has not answered"):
             publish(tmp_path)
     ended.set()
     assert [row["value"] for row in rows(catalog, "metrics")] == [0.5]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from sparkrank.base.errors import MOST_LISTED, StoreError, first_line, shorten
 from sparkrank.inputs.window import WINDOW, WINDOWS
 from sparkrank.sources.arrow_scan import gathered
-from sparkrank.sources.iceberg_metadata import ask_catalog
+from sparkrank.sources.iceberg_metadata import ask_catalog, plan_scan
 from sparkrank.sources.types import stored_type
 from sparkrank.tables.commit.output_folder import DAY
 from sparkrank.tables.copies.publisher import TABLE_PROPERTY, ExistingTable, Publisher, TableCopy
@@ -58,7 +58,8 @@ class IcebergCopies(Publisher):
             return copy.rows is None
         with self._errors(copy.table, copy.run.column, "read"):
             if copy.rows is None:
-                return not any(opened.scan(row_filter=_of_the_day(copy)).plan_files())
+                scan = opened.scan(row_filter=_of_the_day(copy))
+                return not plan_scan(opened, self.catalog, lambda: list(scan.plan_files()))
             return _is_newest(opened, copy)
 
     def write(self, copy: TableCopy) -> bool:

@@ -162,6 +162,16 @@ def test_no_option_shows_one(rows: Path, tmp_path: Path, capsys: pytest.CaptureF
     assert leaks(capsys.readouterr()) == []
 
 
+def test_no_name_of_a_place_shows_one(rows: Path, tmp_path: Path) -> None:
+    """Where a person takes the address of a catalog or a tracker for its name."""
+    for url in (url for url in URLS if len(url) <= 80):  # the most of a label
+        content = {**document(rows), "track": [{"to": "mlflow", "experiment": url}], "name": url, "owner": url}
+        content["output"]["publish"] = [{"format": "iceberg", "catalog": url, "namespace": url}]
+        spec = load_spec(conf_of(tmp_path, content))
+        assert (spec.output.publish[0].catalog, spec.track[0].experiment) == (url, url)
+        assert leaks([spec.as_text(), json.dumps(spec.resolved())]) == []
+
+
 def test_no_sentence_repeats_the_value_of_an_option(
     rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -65,7 +65,10 @@ def test_all_lanes_have_the_bits_of_a_folder_of_parquet(spark: SparkSession, tmp
                     schema.rename_column("user", "person")
 
 
-def test_a_table_that_changes_is_the_same_by_tasks_and_in_one_process(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cases", [slice(2, 3), pytest.param(slice(None), marks=pytest.mark.long)], ids=["one", "all"])
+def test_a_table_that_changes_is_the_same_by_tasks_and_in_one_process(
+    spark: SparkSession, tmp_path: Path, cases: slice
+) -> None:
     """Added columns, rows deleted by position, a version of before, and no rows. Without its click, b is undefined."""
     more = rows_of(FIRST, [0, 0, 0, 1], "b").append_column("price", pa.array([None, None, 2.0, 4.0]))
     with catalog_in(tmp_path) as catalog:
@@ -84,7 +87,7 @@ def test_a_table_that_changes_is_the_same_by_tasks_and_in_one_process(spark: Spa
             (day, (1 / 2 + 1 / 3) / 2), ({"where": "price IS NULL AND dt = '{date}'"}, 1 / 2),
             ({"where": "price = 4.0"}, 1.0),
         ]  # fmt: skip
-        for source, value in asked:
+        for source, value in asked[cases]:
             by_tasks, here = (metrics_of(tmp_path, spark, lane=lane, **source) for lane in ("scan", "local"))
             assert by_tasks == here, source
             assert [row["value"] for row in here] == [pytest.approx(value)], source

@@ -110,11 +110,11 @@ test-peers: java .venv-peers/.made ## Beyond accuracy, ratings and policies besi
 		tests/peers/test_live_ratings.py tests/peers/test_policy_values.py $(PYTEST_ARGS)
 
 test-places: java .venv-places/.made .venv-dbt/.made ## Lake tables, databases, Hive, MLflow, W&B, OpenLineage, Dagster, dbt, Prefect
-	@$(WITH_JAVA) .venv-places/bin/python -m pytest tests/tables/test_delta_copies.py tests/tables/test_iceberg_copies.py \
+	@$(WITH_JAVA) .venv-places/bin/python -m pytest tests/tables/test_delta_copies.py tests/tables/test_iceberg_copies.py tests/tables/test_killed_copies.py \
 		tests/tables/test_mlflow_tracker.py tests/tables/test_openlineage.py tests/sources/test_iceberg.py \
 		tests/sources/test_lakes_on_s3.py tests/spark/test_iceberg.py tests/sources/test_warehouses.py \
 		tests/doors/test_dagster_example.py tests/doors/test_dbt_example.py tests/doors/test_prefect_example.py \
-		tests/doors/test_wandb_example.py \
+		tests/doors/test_wandb_example.py tests/doors/test_refusing_places.py \
 		"tests/jobs/test_first_steps.py::test_every_command_of_it_works[A team with MLflow]" \
 		"tests/jobs/test_first_steps.py::test_every_command_of_it_works[A team with Dagster]" $(PYTEST_ARGS)
 	@$(WITH_JAVA) SPARKRANK_TEST_HIVE=1 .venv-places/bin/python -m pytest tests/spark/test_spark_tables.py \
@@ -267,7 +267,7 @@ $(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
 	@$(PYTHON) -m venv --clear .venv-places
 	@$(call REMOVE_LOOPS,.venv-places)
 	@.venv-places/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) \
-		--editable '.[spark,delta,iceberg,mlflow,wandb,openlineage,dagster,test]' 'pyiceberg[sql-sqlite,pyiceberg-core]' \
+		--editable '.[spark,delta,iceberg,mlflow,wandb,openlineage,dagster,prometheus,report,test]' 'pyiceberg[sql-sqlite,pyiceberg-core]' \
 		sqlalchemy alembic duckdb dagster adbc-driver-sqlite prefect
 	@touch $@
 

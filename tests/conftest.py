@@ -41,7 +41,8 @@ MARKS_OF_FOLDERS = {"browser": "browser", "jobs": "job", "peers": "peer"}
 # Files without a JVM that take more than three seconds: `make quick` leaves them out.
 SLOW_FILES = {
     *("test_days", "test_every_processor", "test_examples", "test_gates"),
-    *("test_hanging", "test_law", "test_memory", "test_once", "test_packaging", "test_parts"),
+    *("test_hanging", "test_iceberg", "test_iceberg_copies", "test_law", "test_memory", "test_once"),
+    *("test_packaging", "test_parts"),
     *("test_plain_folders", "test_plan_command", "test_readme", "test_report_forms", "test_report_page"),
     *("test_schedulers", "test_simulated_intervals", "test_slices", "test_soak", "test_spark_ml"),
     *("test_states", "test_store_run", "test_stored_bits"),

@@ -56,9 +56,11 @@ _NAMES = (
     r"|(?<![a-z])(?:sig|sas|jwt)(?![a-z]))"
 )
 _QUOTE = r"\\{0,8}[\"'`]"  # backslashes come from JSON within JSON
+# What deltalake writes for a colon: a line end and an arrow in colour, both maybe as escapes.
+_BRANCH = r"(?:\s|\\n){1,200}(?:(?:\x1b|\\x1b)\[31m)?↳(?:(?:\x1b|\\x1b)\[0m)?"
 _NAMED = re.compile(
-    rf"({_NAMES}[\w.$-]{{0,200}}(?:{_QUOTE})?[ \t]{{0,3}}(?:=>|=|:|%3D)[ \t]{{0,3}}(?:{_QUOTE})?"
-    r"(?:(?:bearer|basic|negotiate|aws)[ \t]+)?)"
+    rf"({_NAMES}[\w.$-]{{0,200}}(?:{_QUOTE})?(?:[ \t]{{0,3}}(?:=>|=|:|%3D)|{_BRANCH})[ \t]{{0,3}}(?:{_QUOTE})?"
+    r"(?:(?:bearer|basic|negotiate|aws|token)[ \t]+)?)"
     r"((?<=\")[^\"]+|(?<=')[^']+|(?<=`)[^`]+|[^\s\"'`]\S*)",
     re.IGNORECASE,
 )

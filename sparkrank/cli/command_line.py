@@ -24,6 +24,7 @@ import click
 
 from sparkrank._version import __version__
 from sparkrank.base.errors import MOST_LISTED, MOST_SENTENCE, SparkrankError, SpecError, shorten
+from sparkrank.base.redaction import redact
 from sparkrank.cli.invocation import Invocation
 from sparkrank.engines.crew import are_left
 from sparkrank.engines.spark.failures import reason_of
@@ -139,7 +140,7 @@ def _explain(error: Exception, words: Sequence[str], invocation: Invocation) -> 
         text, code, exit_code = str(error), error.code, error.exit_code
     before = ""
     if "--debug" in words:
-        lines = "".join(traceback.format_exception(error)).rstrip().split("\n")
+        lines = redact("".join(traceback.format_exception(error))).rstrip().split("\n")  # some secrets are in two lines
         before = "".join(f"| {line}\n" for line in lines)  # a message may have lines that look like ours
     _answer_error(words, invocation, code, exit_code, shorten(text, MOST_SENTENCE), before)
     return exit_code

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, PlainSerializer, Tag, model_validator
 
 from sparkrank.base.errors import hint, itemize, shorten
-from sparkrank.base.redaction import shown_url
+from sparkrank.base.redaction import redact, shown_url
 from sparkrank.config.sections import Filled, Section
 from sparkrank.config.validators import (
     NOTHING,
@@ -45,6 +45,7 @@ _Depth = Annotated[
     BeforeValidator(as_points),
     AfterValidator(lambda depth: DEFAULT_DEPTH if depth is True else depth),
 ]
+_Name = Annotated[Filled, PlainSerializer(redact)]  # some people take an address for the name of a catalog
 
 
 class PublishSettings(Section):
@@ -57,9 +58,9 @@ class PublishSettings(Section):
 
     format: Annotated[str, BeforeValidator(as_publisher)]
     path: Annotated[Filled, AfterValidator(as_output), PlainSerializer(shown_url)] | None = None
-    catalog: Filled | None = None
-    namespace: Filled | None = None
-    database: Filled | None = Field(default=None, alias="schema")
+    catalog: _Name | None = None
+    namespace: _Name | None = None
+    database: _Name | None = Field(default=None, alias="schema")
     tables: list[str] | None = None
 
     @model_validator(mode="after")

@@ -99,7 +99,10 @@ def _first_that_takes(request: Request) -> Lane:
         raise feature
     if not has_pyspark():
         raise SpecError(f"{left or refused}, and pyspark is not installed: pip install 'sparkrank[spark]' brings it")
-    raise SpecError(f"{left or refused}: spark=session leaves it to Spark, and a table in memory is taken as it is")
+    raise SpecError(
+        f"{left or refused}, and there is no Spark session for the lane frame: sr.evaluate takes one as spark=session, "
+        "and a table in memory as it is"
+    )
 
 
 def _asked(request: Request) -> Lane:

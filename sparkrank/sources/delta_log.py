@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 PACKAGE = "deltalake"
 _COMMIT = re.compile(r"(\d{20})\.json")
 _UNKNOWN = re.compile(r"(?:Unsupported|Max catalog version error): (.+)")  # a feature unknown to deltalake
-_TREE = re.compile(r"\x1b\[[\d;]*m|↳")  # how deltalake draws the causes of an error
+_BRANCH = re.compile(r"\s*(?:\x1b\[31m)?↳(?:\x1b\[0m)?")  # what deltalake writes for a colon, to draw a tree of causes
 SETTINGS = {  # the settings in a path of S3 (after the question mark), by their names in deltalake
     "endpoint_override": "AWS_ENDPOINT_URL",
     "region": "AWS_REGION",
@@ -133,7 +133,7 @@ def additions(table: DeltaTable, folder: tuple[fs.FileSystem, str]) -> Iterator[
 
 def reason_of_delta(error: Exception) -> str:
     """Return the message of an error of deltalake in one line. deltalake prints the causes as a tree."""
-    return shorten(" ".join(_TREE.sub(" ", str(error)).split()), MOST_LISTED)
+    return shorten(" ".join(_BRANCH.sub(":", str(error)).split()), MOST_LISTED)
 
 
 def _unreadable_file(path: str) -> str:

@@ -15,6 +15,7 @@ from sparkrank.sources.iceberg_metadata import (
     iceberg_table,
     metadata_errors,
     place_of,
+    plan_scan,
     schema_at,
     snapshot_of,
     time_of,
@@ -82,10 +83,9 @@ def remaining_files(
     rows = row_filter(comparisons, table.schema(), schema_at(table, snapshot))
     with metadata_errors(side, functools.partial(_unreadable_file, table, snapshot)):
         try:
-            tasks = sorted(
-                table.scan(row_filter=rows, snapshot_id=snapshot.snapshot_id).plan_files(),
-                key=lambda task: task.file.file_path,
-            )
+            scan = table.scan(row_filter=rows, snapshot_id=snapshot.snapshot_id)
+            planned = plan_scan(table, f"{table.catalog.name} of {place_of(side)}", lambda: list(scan.plan_files()))
+            tasks = sorted(planned, key=lambda task: task.file.file_path)
         except (ValueError, NotImplementedError):
             concerned, files = _with_equality_deletes(table, snapshot)
             if not concerned:

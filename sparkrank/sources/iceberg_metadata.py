@@ -128,6 +128,15 @@ def ask_catalog(name: str, call: Callable[[], _T]) -> _T:
     return within(f"the catalog {shorten(name)}", TIMEOUT, call)
 
 
+def plan_scan(table: Table, asked: str, plan: Callable[[], _T]) -> _T:
+    """Return the result of ``plan``, which scans ``table``. A catalog that plans scans by itself must answer in time.
+
+    ``asked`` is the name of the catalog in the message of the :class:`StoreError` if it stays silent. Otherwise the
+    metadata files are read here, which may take long if there are many.
+    """
+    return ask_catalog(asked, plan) if table.catalog.supports_server_side_planning() else plan()
+
+
 def _of_catalog(side: SideRows) -> Table:
     """Load a table by its name, ``namespace.table`` or ``catalog.namespace.table``."""
     from pyiceberg.catalog import load_catalog

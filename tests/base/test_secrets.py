@@ -68,7 +68,8 @@ TEXTS = [
     "BlobEndpoint=https://a.blob.core.windows.net/;SharedAccessSignature=sv=1&sig=S3CRET",
     "Authorization: Bearer S3CRET.x", "authorization=AWS AKIAX:S3CRET=", "token Bearer S3CRET.x= is wrong",
     "sasl.jaas.config=PlainLoginModule required username='a' password='S3CRET';", "?sv=1&sig=S3CRET",
-    "credential=S3CRET/20260131/eu/s3/aws4_request",
+    "credential=S3CRET/20260131/eu/s3/aws4_request", "Authorization: token S3CRET",
+    "{'x-amz-security-token'\n   \x1b[31m↳\x1b[0m 'S3CRET==', 'host'\n    ↳ 'x'}",
 ]  # fmt: skip
 FORMS = [*URLS, *VALUES, *TEXTS]
 HARMLESS = [
@@ -159,6 +160,16 @@ def test_no_option_shows_one(rows: Path, tmp_path: Path, capsys: pytest.CaptureF
         assert leaks([spec.as_text(), repr(spec), repr(side), json.dumps(spec.resolved())]) == []
     assert exit_code("validate", "--conf", conf, *DAY) == 0
     assert leaks(capsys.readouterr()) == []
+
+
+def test_no_name_of_a_place_shows_one(rows: Path, tmp_path: Path) -> None:
+    """Where a person takes the address of a catalog or a tracker for its name."""
+    for url in (url for url in URLS if len(url) <= 80):  # the most of a label
+        content = {**document(rows), "track": [{"to": "mlflow", "experiment": url}], "name": url, "owner": url}
+        content["output"]["publish"] = [{"format": "iceberg", "catalog": url, "namespace": url}]
+        spec = load_spec(conf_of(tmp_path, content))
+        assert (spec.output.publish[0].catalog, spec.track[0].experiment) == (url, url)
+        assert leaks([spec.as_text(), json.dumps(spec.resolved())]) == []
 
 
 def test_no_sentence_repeats_the_value_of_an_option(

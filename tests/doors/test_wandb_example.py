@@ -23,6 +23,7 @@ import sparkrank as sr
 rows = pa.table({"user": ["ann", "ann"], "new": [0.9, 0.8], "y": [0, 1]})
 ev = sr.evaluate(rows, ["rr"], group="user", label="y", score="new")
 """
+KEY = "S3CRET".rjust(40, "0")
 CONFIG = "\nimport json\nprint('CONFIG', json.dumps(dict(run.config)))\n"
 
 
@@ -30,6 +31,7 @@ def test_what_the_example_logs_is_there_after_the_call(tmp_path: Path) -> None:
     example = next(block for block in blocks(PROJECT / "docs" / "trackers.md", "python") if "import wandb" in block)
     (tmp_path / "track.py").write_text(EVALUATION + example + CONFIG)
     places = {"WANDB_DIR": str(tmp_path), "WANDB_DATA_DIR": str(tmp_path / "data"), "WANDB_MODE": "offline"}
+    places["WANDB_API_KEY"] = KEY
     done = subprocess.run(
         [sys.executable, "track.py"],
         env={**os.environ, **places, "PYTHONPATH": str(PROJECT)},
@@ -49,3 +51,5 @@ def test_what_the_example_logs_is_there_after_the_call(tmp_path: Path) -> None:
     waiting = [file for file in (tmp_path / "data").rglob("*") if file.is_file()]
     assert [file for file in waiting if ',"rr",' in file.read_text()], waiting  # metrics.csv
     assert not [file for file in tmp_path.rglob("*") if file.is_symlink() and not file.exists()]
+    written = [file for file in tmp_path.rglob("*") if file.is_file() and KEY.encode() in file.read_bytes()]
+    assert (written, KEY in done.stdout) == ([], False)

@@ -373,7 +373,7 @@ def test_rows_that_deltalake_cannot_read_are_one_sentence(tmp_path: Path, monkey
         raise OSError("Generic S3 error\n  \x1b[31m↳\x1b[0m Connection refused, password=tiger")
 
     monkeypatch.setattr(delta, "table_at", refuse)
-    with pytest.raises(StoreError, match=r"by deltalake: Generic S3 error Connection refused, password=\*\*\*$"):
+    with pytest.raises(StoreError, match=r"by deltalake: Generic S3 error: Connection refused, password=\*\*\*$"):
         evaluated(tmp_path, **OF_DAY)
 
 
@@ -538,7 +538,7 @@ def test_a_log_that_may_not_be_read_is_refused_with_its_file(folder: Path) -> No
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert "/table cannot be read as delta: " in done.stderr
-    assert f"{file} Permission denied" in done.stderr
+    assert f"{file}: Permission denied" in done.stderr
 
 
 @pytest.mark.parametrize("is_checkpoint", [False, True])
@@ -556,7 +556,7 @@ def test_a_store_that_does_not_answer_is_one_line_with_its_cause(folder: Path, m
         raise OSError("Generic S3 error\n  \x1b[31m↳\x1b[0m Connection refused, password=tiger")
 
     monkeypatch.setattr(delta_log, "table_at", refuse)
-    with pytest.raises(StoreError, match=r"as delta: Generic S3 error Connection refused, password=\*\*\*$"):
+    with pytest.raises(StoreError, match=r"as delta: Generic S3 error: Connection refused, password=\*\*\*$"):
         evaluated(folder)
 
 

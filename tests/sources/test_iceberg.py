@@ -29,9 +29,9 @@ from sparkrank.sources.parquet import ParquetInput
 from tests.support.commands import local_spec
 from tests.support.deletion_vectors import write_puffin
 from tests.support.numbers import bits
-from tests.support.silent_catalog import LIMIT, silent_catalog
+from tests.support.silent_catalog import LIMIT, planning_catalog, silent_catalog
 
-pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: make test-places installs it")
+pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: the dev extra has it")
 
 COLUMNS = {"group": "user", "score": "score", "label": "label"}
 FIRST, SECOND = "2026-01-01", "2026-01-02"
@@ -428,6 +428,7 @@ def test_equality_deletes_are_refused_with_the_number_of_files(tmp_path: Path, c
     assert evaluated(tmp_path, where=f"dt = '{SECOND}'")["rr"] == 1.0  # the delete is of another partition
 
 
+@pytest.mark.long
 def test_of_ten_thousand_files_only_those_of_the_day_are_opened(tmp_path: Path, catalog: Any) -> None:
     table = made(catalog, rows_of(FIRST, []))
     days = [(dt.date(2026, 1, 1) + dt.timedelta(day)).isoformat() for day in range(417)]
@@ -688,6 +689,23 @@ def test_a_catalog_that_is_silent_is_one_sentence(tmp_path: Path, table: Any) ->
         assert kept_files_of(spec(tmp_path, table="prod.sales.impressions"), FIRST)[0].startswith(
             f"input.files: not counted ({named} has not"
         )
+
+
+def test_a_catalog_that_plans_scans_by_itself_is_asked_and_silence_is_one_sentence(tmp_path: Path, table: Any) -> None:
+    """Of the two files of a day it plans the one with the hit at 2."""
+    table.append(rows_of(FIRST, [0, 1], "b"))
+    (file,) = (task.file for task in table.scan(row_filter="user = 'b'").plan_files())
+    planned = {"spec-id": 0, "content": "data", "file-path": file.file_path, "file-format": "PARQUET"}
+    planned |= {"file-size-in-bytes": file.file_size_in_bytes, "record-count": file.record_count, "partition": [FIRST]}
+    asked = {"table": "prod.sales.impressions", "where": "dt = '{date}'"}
+    with planning_catalog("prod", table) as plans:
+        plans += [{"status": "completed", "file-scan-tasks": [{"data-file": planned}]}]
+        assert evaluated(tmp_path, **asked)["rr"] == 1 / 2
+        named = "the catalog prod of the input prod.sales.impressions has not answered"
+        with pytest.raises(StoreError, match=rf"^{named} within {LIMIT:g} s$") as refused:
+            evaluated(tmp_path, **asked)
+        assert refused.value.exit_code == 1
+        assert kept_files_of(spec(tmp_path, **asked), FIRST)[0].startswith(f"input.files: not counted ({named}")
 
 
 def test_what_pyiceberg_does_not_know_is_left_to_spark_by_its_name(tmp_path: Path, table: Any) -> None:

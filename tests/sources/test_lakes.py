@@ -140,6 +140,11 @@ def test_a_table_of_hudi_goes_to_spark_and_both_sentences_name_the_package(tmp_p
     source = {"path": f"{tmp_path}/t", "columns": {"group": "user", "score": "score", "label": "label"}}
     with pytest.raises(SpecError, match=rf"lane is local, but input\.format is hudi, .* with the package {package}: "):
         evaluate_day(local_spec(tmp_path, {**source, "format": "hudi"}), "2026-01-01", None, Stages())
+    without = (
+        rf"^input\.format is hudi, .* with the package {package}, and there is no Spark session for the lane frame: "
+    )
+    with pytest.raises(SpecError, match=without):
+        evaluate_day(local_spec(tmp_path, {**source, "format": "hudi"}, engine={}), "2026-01-01", None, Stages())
     with pytest.raises(
         InputError, match=rf"write format: hudi with the path of the table \(Spark needs {package} for it"
     ):

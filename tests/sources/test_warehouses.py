@@ -1,7 +1,4 @@
-"""What databases hand out, by the drivers of DuckDB and SQLite, and what docs/warehouses.md says of it.
-
-SQLite's driver is that of ADBC, which `make test-places` installs.
-"""
+"""What databases hand out, by the drivers of DuckDB and of ADBC for SQLite, and what docs/warehouses.md says of it."""
 
 from __future__ import annotations
 
@@ -179,7 +176,7 @@ def test_batches_of_the_clients_of_snowflake_and_bigquery() -> None:
 
 
 def _sqlite(path: str) -> Any:
-    adbc = pytest.importorskip("adbc_driver_sqlite.dbapi", reason="make test-places installs ADBC's driver of SQLite")
+    adbc = pytest.importorskip("adbc_driver_sqlite.dbapi", reason="the dev extra has it")
     return adbc.connect(path)
 
 

@@ -17,7 +17,7 @@ from sparkrank.run.stages import Stages
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: make test-places installs it")
+pytest.importorskip("pyiceberg", reason="pyiceberg reads Iceberg tables: the dev extra has it")
 
 from tests.sources.test_iceberg import (
     BY_BUCKETS,
@@ -49,6 +49,7 @@ def metrics_of(
     return list(rows.drop_columns([name for name in OF_RUN if name in rows.column_names]).to_pylist())
 
 
+@pytest.mark.long
 def test_all_lanes_have_the_bits_of_a_folder_of_parquet(spark: SparkSession, tmp_path: Path) -> None:
     """By the files of two days, and after a column was renamed by pyiceberg's reader, also in a task."""
     users = [rows_of(FIRST, [0] * (place % 5) + [1, 0], f"u{place}") for place in range(50)]
@@ -66,7 +67,10 @@ def test_all_lanes_have_the_bits_of_a_folder_of_parquet(spark: SparkSession, tmp
                     schema.rename_column("user", "person")
 
 
-def test_a_table_that_changes_is_the_same_by_tasks_and_in_one_process(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("cases", [slice(2, 3), pytest.param(slice(None), marks=pytest.mark.long)], ids=["one", "all"])
+def test_a_table_that_changes_is_the_same_by_tasks_and_in_one_process(
+    spark: SparkSession, tmp_path: Path, cases: slice
+) -> None:
     """Added columns, rows deleted by position, a version of before, and no rows. Without its click, b is undefined."""
     more = rows_of(FIRST, [0, 0, 0, 1], "b").append_column("price", pa.array([None, None, 2.0, 4.0]))
     with catalog_in(tmp_path) as catalog:
@@ -85,7 +89,7 @@ def test_a_table_that_changes_is_the_same_by_tasks_and_in_one_process(spark: Spa
             (day, (1 / 2 + 1 / 3) / 2), ({"where": "price IS NULL AND dt = '{date}'"}, 1 / 2),
             ({"where": "price = 4.0"}, 1.0),
         ]  # fmt: skip
-        for source, value in asked:
+        for source, value in asked[cases]:
             by_tasks, here = (metrics_of(tmp_path, spark, lane=lane, **source) for lane in ("scan", "local"))
             assert by_tasks == here, source
             assert [row["value"] for row in here] == [pytest.approx(value)], source
@@ -110,6 +114,7 @@ def test_tasks_evaluate_whole_buckets_of_users_with_the_bits_of_the_shuffle(
     assert [row["value"] for row in whole] == [pytest.approx(BY_BUCKETS)]
 
 
+@pytest.mark.long
 def test_a_feature_that_nobody_applies_is_named_where_spark_lacks_the_format(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -123,6 +128,7 @@ def test_a_feature_that_nobody_applies_is_named_where_spark_lacks_the_format(
             metrics_of(tmp_path, spark, lane="auto")
 
 
+@pytest.mark.long
 def test_files_that_spark_wrote_before_the_table_was_one_of_iceberg_have_the_same_values(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -101,6 +101,38 @@ def test_a_writer_that_fails_leaves_the_old_day_or_the_new_one_and_the_next_one_
     assert [row["value"] for name in TABLES[:2] for row in rows(spark, name)] == [0.75, 0.5]
     assert publish(tmp_path, spark) == TABLES[1:]
     assert all(rows(spark, name) == stored(tmp_path, name) for name in TABLES)
+
+
+@pytest.mark.parametrize("steps", [(3,), pytest.param(range(40), marks=pytest.mark.long)], ids=["one", "all"])
+def test_a_copy_whose_writer_is_killed_between_its_statements_is_written_again(
+    spark: SparkSession, tmp_path: Path, steps: Any
+) -> None:
+    """At each of Spark's statements: the rows of the day are the old ones or the new ones."""
+    publisher = CatalogCopies("eval", spark)
+    for step in steps:
+        publisher.replace(copy_of(tmp_path, pa.table({"user": ["old"]})))
+        new = copy_of(tmp_path, pa.table({"user": ["a", "b"], f"added_{step}": [1, 2]}))
+        is_done = killed_after(step, spark, lambda new=new: publisher.replace(new))
+        assert [row["user"] for row in rows(spark, "groups")] in (["old"], ["a", "b"])
+        publisher.replace(new)
+        assert sorted((row["user"], row[f"added_{step}"]) for row in rows(spark, "groups")) == [("a", 1), ("b", 2)]
+        if is_done:
+            break
+    assert step == 3 or is_done
+
+
+def killed_after(steps: int, spark: SparkSession, write: Callable[[], object]) -> bool:
+    """Whether ``write`` ends before Spark has got more statements than ``steps``."""
+    counted = counting(steps)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(spark), "sql", counted(type(spark).sql))
+        writer = type(spark.range(1).write)
+        patch.setattr(writer, "insertInto", counted(writer.insertInto))
+        try:
+            write()
+        except Killed:
+            return False
+    return True
 
 
 def copy_of(folder: Path, table: pa.Table, day: str = DAY, column: str = "day") -> TableCopy:

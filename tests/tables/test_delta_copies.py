@@ -292,7 +292,7 @@ def test_a_place_that_does_not_answer_is_told_after_the_folder_is_whole_and_publ
         assert exit_code("evaluate", "--conf", asked, "--date", DAYS[0]) == 1
         error = capsys.readouterr().err
         assert f"{DAYS[0]} is stored, but these of its tables in {place} are behind: metrics, " in error
-        assert "cannot be read: Generic S3 error Connection refused" in error
+        assert "cannot be read: Generic S3 error: Connection refused" in error
         assert "tiger" not in error
         assert exit_code("validate", "--conf", asked) == 1
     assert pq.read_table(f"{tmp_path}/tables/metrics/day={DAYS[0]}", partitioning=None).num_rows == 2

@@ -27,7 +27,7 @@ from tests.support.silent_catalog import LIMIT, silent_catalog
 from tests.support.written_days import conf_of
 from tests.windows.week import DAYS, evaluate, impressions_of, merging, spec_of, write_log
 
-pytest.importorskip("pyiceberg", reason="pyiceberg writes Iceberg tables: make test-places installs it")
+pytest.importorskip("pyiceberg", reason="pyiceberg writes Iceberg tables: the dev extra has it")
 
 PLACE = {"format": "iceberg", "catalog": "prod", "namespace": "eval"}
 
@@ -65,6 +65,7 @@ def stored(folder: Path, name: str, day: str = DAY) -> list[dict[str, Any]]:
     return list(pq.read_table(f"{folder}/out/{name}/day={day}", partitioning=None).to_pylist())
 
 
+@pytest.mark.long
 def test_copies_of_days_and_windows_have_the_rows_of_the_folder(tmp_path: Path, catalog: Any) -> None:
     compare = {"baseline": "production"}
     asked = spec_of(tmp_path, metrics=["ndcg@5", "auc"], compare=compare, output__publish=[PLACE])
@@ -190,6 +191,7 @@ def test_a_catalog_that_fails_is_one_sentence_without_secrets(tmp_path: Path, mo
     assert "tiger" not in str(error.value)
 
 
+@pytest.mark.long
 def test_a_catalog_that_is_silent_costs_the_time_limit_and_the_day_is_published_later(
     tmp_path: Path, catalog: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -209,17 +211,26 @@ def test_a_catalog_that_is_silent_costs_the_time_limit_and_the_day_is_published_
     assert rows(catalog, "metrics", DAYS[0]) == stored_rows
 
 
-def test_a_catalog_that_does_not_answer_to_a_commit_leaves_its_table_behind(
-    tmp_path: Path, catalog: Any, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("silent", "lacking", "told"),
+    [
+        ("Transaction.commit_transaction", "", "metrics cannot be written"),
+        ("DataScan.plan_files", "gates", "gates cannot be read"),  # whether there are rows of the day
+    ],
+)
+def test_a_catalog_that_does_not_answer_to_a_commit_or_to_a_scan_leaves_tables_behind(
+    tmp_path: Path, catalog: Any, monkeypatch: pytest.MonkeyPatch, silent: str, lacking: str, told: str
 ) -> None:
     store(tmp_path, 0.5)
     publish(tmp_path)
-    store(tmp_path, 0.75)
+    store(tmp_path, 0.75, without=lacking)
     ended = threading.Event()
     monkeypatch.setattr("sparkrank.sources.iceberg_metadata.TIMEOUT", LIMIT)
     with monkeypatch.context() as patch:
-        patch.setattr("pyiceberg.table.Transaction.commit_transaction", lambda _: ended.wait(60))
-        with pytest.raises(StoreError, match=r"behind: .*metrics cannot be written: the catalog prod has not answered"):
+        patch.setattr(f"pyiceberg.table.{silent}", lambda _: ended.wait(60))
+        patch.setattr(type(catalog), "supports_server_side_planning", lambda _: lacking != "")
+        with pytest.raises(StoreError, match=f"behind: .*{told}: the catalog prod has not answered"):
             publish(tmp_path)
     ended.set()
     assert [row["value"] for row in rows(catalog, "metrics")] == [0.5]

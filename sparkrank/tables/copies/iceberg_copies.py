@@ -15,7 +15,7 @@ import pyarrow as pa
 from sparkrank.base.errors import MOST_LISTED, StoreError, first_line, shorten
 from sparkrank.inputs.window import WINDOW, WINDOWS
 from sparkrank.sources.arrow_scan import gathered
-from sparkrank.sources.iceberg_metadata import ask_catalog
+from sparkrank.sources.iceberg_metadata import ask_catalog, plan_scan
 from sparkrank.sources.types import stored_type
 from sparkrank.tables.commit.output_folder import DAY
 from sparkrank.tables.copies.publisher import TABLE_PROPERTY, ExistingTable, Publisher, TableCopy
@@ -58,7 +58,8 @@ class IcebergCopies(Publisher):
             return copy.rows is None
         with self._errors(copy.table, copy.run.column, "read"):
             if copy.rows is None:
-                return not any(opened.scan(row_filter=_of_the_day(copy)).plan_files())
+                scan = opened.scan(row_filter=_of_the_day(copy))
+                return not plan_scan(opened, self.catalog, lambda: list(scan.plan_files()))
             return _is_newest(opened, copy)
 
     def write(self, copy: TableCopy) -> bool:
@@ -79,7 +80,8 @@ class IcebergCopies(Publisher):
 
         try:
             with self._errors(table, column, "read"):
-                opened = ask_catalog(self.catalog, lambda: self._loaded.load_table(self._name(table, column)))
+                name = self._name(table, column)
+                opened: Table = ask_catalog(self.catalog, lambda: self._loaded.load_table(name))
         except (NoSuchNamespaceError, NoSuchTableError):
             return None
         names = {field.field_id: field.name for field in opened.schema().fields}
@@ -100,7 +102,8 @@ class IcebergCopies(Publisher):
             transaction.update_spec() as spec,
         ):
             spec.add_identity(copy.run.column)
-        return catalog.load_table(name)
+        loaded: Table = catalog.load_table(name)
+        return loaded
 
     @cached_property
     def _loaded(self) -> Any:
@@ -151,10 +154,14 @@ def _commit(opened: Table, copy: TableCopy) -> None:
 
 
 def _of_the_day(copy: TableCopy) -> BooleanExpression:
-    from pyiceberg.expressions import EqualTo
+    from pyiceberg import expressions
 
+    made: Any = expressions  # the constructor takes name and value by position, which its types do not say
     name = copy.run.name
-    return EqualTo(copy.run.column, dt.date.fromisoformat(name) if copy.run.column == DAY else name)
+    condition: BooleanExpression = made.EqualTo(
+        copy.run.column, dt.date.fromisoformat(name) if copy.run.column == DAY else name
+    )
+    return condition
 
 
 def _is_newest(opened: Table, copy: TableCopy) -> bool:

@@ -184,7 +184,6 @@ def test_a_day_is_read_and_copied_on_s3_without_a_secret(
     texts = [*texts_below(str(tmp_path)), *texts_below(BUCKET, store), printed.out, printed.err, caplog.text]
     texts += [json.dumps(sent), repr(runs()), repr(vars(context))]
     assert [text for text in texts if SECRET in text] == []
-<<<<<<< HEAD
 
 
 def test_the_page_reads_a_copy(store: fs.S3FileSystem) -> None:
@@ -193,17 +192,3 @@ def test_the_page_reads_a_copy(store: fs.S3FileSystem) -> None:
     (block,) = (block for block in blocks_of(PROJECT / "docs" / "publish.md") if block.language == "python")
     assert list(run_python([block], names)) == []
     assert names["metrics"].to_table().equals(ROWS)
-
-
-def _all(folder: Path) -> fs.FileSelector:
-    return fs.FileSelector(str(folder), recursive=True)
-
-
-def text_of(store: fs.FileSystem, info: fs.FileInfo) -> str:
-    """What a reader of a file finds in it."""
-    if info.extension == "parquet":
-        return repr(pq.read_table(info.path, filesystem=store, partitioning=None).to_pylist())
-    with store.open_input_stream(info.path) as file:
-        return str(file.read().decode("latin-1"))
-=======
->>>>>>> places

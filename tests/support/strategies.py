@@ -224,4 +224,4 @@ def text(parts: Asked) -> str:
 def written(name: str, value: Value) -> str:
     if value is True:
         return name
-    return f"{name}=[{','.join(map(repr, value))}]" if isinstance(value, tuple) else f"{name}={value}"
+    return f"{name}=[{','.join(map(str, value))}]" if isinstance(value, tuple) else f"{name}={value}"

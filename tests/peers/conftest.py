@@ -32,8 +32,7 @@ pyndeval = library("pyndeval", "pyndeval is the reference for relevance by subto
 scipy_stats = library("scipy.stats", "scipy is another way to AUC and to rank correlations")
 scipy_spatial_distance = library("scipy.spatial.distance", "scipy forms the pairs of a list")
 
-# Those of test_live_beyond_accuracy.py, which `make test-peers` installs; those that need torch or TensorFlow, which are
-# the last, `make test-peers-large`.
+# Those of test_live_beyond_accuracy.py, which `make test-peers` installs, and `make test-peers-large` the last three.
 rectools_metrics = library("rectools.metrics", "RecTools has popularity, diversity and the intersection of lists")
 replay_metrics = library("replay.metrics", "RePlay has what users had not before, and the unexpected")
 recommenders_python = library("recommenders.evaluation.python_evaluation", "recommenders has novelty")

@@ -88,8 +88,9 @@ Counting:
   Under `unretrieved=skip` the group is left out of that model's means.
 - Group keys may be of any plain type. A row with a null or NaN in a key is a bad row.
 - The catalogue of `coverage` and `gini` is the set of distinct items of the rows evaluated, in a list or not; `items=`
-  gives its size if that is more. `unjudged=drop` takes unjudged rows out of it. Where k cuts tied rows, `gini`,
-  `entropy` and `novelty` use expected exposures; `coverage@k` and `personalization@k` refuse `ties=expected`.
+  gives its size if that is more, and a [catalog](inputs.md#values-of-rows-and-of-items) adds its own.
+  `unjudged=drop` takes unjudged rows out of it. Where k cuts tied rows, `gini`, `entropy` and `novelty` use expected
+  exposures; `coverage@k` and `personalization@k` refuse `ties=expected`.
 - `personalization` is over all groups that are evaluated, and a list counts an item once. An empty list shares no item
   with others, and the empty places of a list shorter than k count as items that no other list has: a warning says how
   many lists are shorter than k. If all lists are full, it is 1 minus the mean cosine of two lists, the value of

@@ -29,7 +29,7 @@ pytestmark = [pytest.mark.peer, pytest.mark.filterwarnings("ignore")]
 USERS, ITEMS, LONGEST = 30, 24, 8
 CUTOFFS = (1, 3, 5, 8)
 VECTOR = [f"v{place}" for place in range(4)]
-TAGS = ["old", "loud", "short"]
+TAGS = ["loud", "short", "grey"]
 SEEDS = pytest.mark.parametrize("seed", range(4))
 
 

@@ -143,7 +143,8 @@ DECLARATIONS = (
         called="novelty",
         title="mean self-information of the items shown, by the popularity that they had before",
         formula="mean over rows within k of -log2(max(u, 1) / U), u = the groups (of=users) or the rows (of=rows) of "
-        "the interactions that have the item, U = all of them; over=lists: the mean over lists of this mean; over=k: of the sum over these rows / k",
+        "the interactions that have the item, U = all of them; over=lists: the mean over lists of this mean; "
+        "over=k: of the sum over these rows / k",
         undefined="no row with an item is listed, or the interactions are empty; scale=unit: or U is 1",
         reference="Zhou et al.: PNAS 2010; Castells, Vargas, Wang 2011",
         parameters=(

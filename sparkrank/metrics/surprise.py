@@ -157,8 +157,8 @@ DECLARATIONS = (
             Choice(
                 "over",
                 "rows",
-                "the mean: over the rows of all lists; over lists, each of which counts equally; k = over lists, of which "
-                "an empty place is no surprise",
+                "the mean: over the rows of all lists; over lists, each of which counts equally; k = over lists, of "
+                "which an empty place is no surprise",
                 choices=("rows", "lists", "k"),
             ),
             Choice("scale", "bits", "bits, or unit = divided by log2 U", choices=("bits", "unit")),

@@ -50,13 +50,18 @@ def _rows_shown(ranking: Ranking, metric: Metric) -> Floats:
     return sum_by(ranking.lists.group_of(np.arange(len(share))), share, ranking.groups)
 
 
+def _divisor(metric: Metric) -> int | None:
+    """Return the number that divides the information of every list, or None if its rows do."""
+    return metric.k if metric["over"] == "k" else None
+
+
 def past_novelty(ranking: Ranking, metric: Metric) -> Floats:
     """Return the mean information of the items in the first k rows of each group, or over k; NaN without items."""
     _, share, information = _surprise(ranking, metric.value_column("of"), metric.k, metric.word("scale"))
     shown = np.flatnonzero(share)
     summed = sum_by(ranking.lists.group_of(shown), share[shown] * information[shown], ranking.groups)
-    rows = _rows_shown(ranking, metric)
-    mean = ratio(summed, np.where(rows > 0, metric.k, 0.0) if metric["over"] == "k" else rows)
+    rows, k = _rows_shown(ranking, metric), _divisor(metric)
+    mean = ratio(summed, rows if k is None else np.where(rows > 0, k, 0.0))
     return np.minimum(mean, 1.0) if metric["scale"] == "unit" else mean
 
 
@@ -66,7 +71,8 @@ def _novelty_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     popularity, shown = ranking.columns[column][row].astype(np.float64), share > 0
     columns = {metric.word("of"): popularity, "shown": np.where(shown, share, math.nan)}
     columns["self-information"] = np.where(shown, share * information, math.nan)
-    below = given("k", metric.k) if metric["over"] == "k" else total("rows shown", "shown")
+    k = _divisor(metric)
+    below = total("rows shown", "shown") if k is None else given("k", k)
     steps = [
         given(f"{metric['of']} of the interactions", ranking.totals[column]),
         total("Σ of self-information", "self-information"),

@@ -16,7 +16,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.metrics import CATALOG, Metric
 from sparkrank.metrics.metric import Declaration
-from sparkrank.metrics.parameters import Choice, Column, ColumnChoice, Flag, Name, Parameter
+from sparkrank.metrics.parameters import WEIGHT, Choice, Column, ColumnChoice, Flag, Name, Parameter
 from tests.oracles import ALL_LISTS, ALL_ROWS, ORACLES, OTHERS, PAIRED, Value
 from tests.oracles.catalogues import Shown
 from tests.oracles.lists import alpha_ndcg_of, fairness, subtopic_recall_of
@@ -49,6 +49,7 @@ BESIDE: dict[tuple[str, ...], dict[str, Any]] = {
     ("entropy", "items"): {"scale": "unit"},
     ("cg", "max_grade"): {"unjudged": "best"},
     ("dcg", "max_grade"): {"unjudged": "best"},
+    ("past_novelty", "weight"): {"over": "lists"},
     ("rbp", "max_grade"): {"gain": "linear"},
     ("rbp", "gain", "linear"): {"max_grade": 3.0},
     ("ild", "scale"): {"by": ("genre", "year")},
@@ -155,11 +156,15 @@ def required(declaration: Declaration) -> dict[str, Any]:
 
 
 def asked_of(declaration: Declaration) -> list[Asked]:
-    """The metric alone, with a cut-off and without, and with each value of each parameter."""
+    """The metric alone, with a cut-off and without, and with each value of each parameter of its own and of weights.
+
+    Ties and rows without a label, which all metrics have too, are those of test_strict_ties, test_expected_ties and
+    test_unjudged_rows.
+    """
     whole, name = required(declaration), declaration.name
     cuts = [None] if declaration.cutoff == "none" else [K, None]
     found = [(name, whole, k) for k in cuts]
-    for parameter in declaration.parameters:
+    for parameter in (*declaration.parameters, *(own for own in declaration.common if own == WEIGHT)):
         for value in values_of(parameter):
             keys = ((parameter.name,), (name, parameter.name), (name, parameter.name, str(value)))
             beside = {own: given for key in keys for own, given in BESIDE.get(key, {}).items()}

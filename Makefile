@@ -268,7 +268,7 @@ $(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
 	@$(call REMOVE_LOOPS,.venv-peers-large)
 	@.venv-peers-large/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) --editable '.[spark,test]'
 	@.venv-peers-large/bin/python -m pip install --quiet --disable-pip-version-check lenskit tensorflow-cpu tensorboard \
-		colorlog colorama pyyaml
+		colorlog colorama pyyaml texttable
 	@.venv-peers-large/bin/python -m pip install --quiet --disable-pip-version-check --no-deps recbole tensorflow-ranking
 	@touch $@
 

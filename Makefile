@@ -64,7 +64,7 @@ TELL_NUMPY = $(BIN)/python -c 'from sparkrank.native import COMPILED; \
 .DEFAULT_GOAL := help
 # Two pips in one environment do not go together.
 .NOTPARALLEL:
-.PHONY: help demo pages docs docs-links test quick test-tools test-airflow test-long test-minimum test-peers test-places first-steps test-installs faults soak lint format check bench bench-all wheel clean distclean java chromium
+.PHONY: help demo pages docs docs-links test quick test-tools test-airflow test-long test-minimum test-peers test-peers-large test-places first-steps test-installs faults soak lint format check bench bench-all wheel clean distclean java chromium
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -108,6 +108,10 @@ test-minimum: java .venv-minimum/.made ## Tests without a JVM, and some with one
 test-peers: java .venv-peers/.made ## Beyond accuracy, ratings and policies beside the libraries that have them, at their newest versions
 	@$(WITH_JAVA) .venv-peers/bin/python -m pytest tests/peers/test_live_beyond_accuracy.py \
 		tests/peers/test_live_ratings.py tests/peers/test_policy_values.py $(PYTEST_ARGS)
+
+test-peers-large: java .venv-peers-large/.made ## The same of LensKit, RecBole and TF-Ranking, which need torch and TensorFlow
+	@$(WITH_JAVA) .venv-peers-large/bin/python -m pytest tests/peers/test_live_subtopics.py \
+		tests/peers/test_live_beyond_accuracy.py -k "lenskit or recbole or tf_ranking" $(PYTEST_ARGS)
 
 test-places: java .venv-places/.made .venv-dbt/.made ## Lake tables, databases, Hive, MLflow, W&B, OpenLineage, Dagster, dbt, Prefect
 	@$(WITH_JAVA) .venv-places/bin/python -m pytest tests/tables/test_delta_copies.py tests/tables/test_iceberg_copies.py tests/tables/test_killed_copies.py \
@@ -186,7 +190,7 @@ clean: ## Remove what demo, tests and builds have written
 	find . -path ./$(VENV) -prune -o -name __pycache__ -type d -exec rm -rf {} +
 
 distclean: clean ## The same, the virtual environments and the compiled loops
-	rm -rf $(VENV) .venv-replay .venv-rectools .venv-recommenders .venv-airflow .venv-build .venv-minimum .venv-peers .venv-places .venv-dbt .venv-docs sparkrank/native/*.so
+	rm -rf $(VENV) .venv-replay .venv-rectools .venv-recommenders .venv-airflow .venv-build .venv-minimum .venv-peers .venv-peers-large .venv-places .venv-dbt .venv-docs sparkrank/native/*.so
 
 # Asked before the installation: better to hear of a missing Java now than after a download of 580 MB.
 java:
@@ -248,9 +252,8 @@ $(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
 		--editable '.[spark,stores,report,test]'
 	@touch $@
 
-# RecTools, recommenders and RePlay name older packages, or many more, than these metrics need. So does obp, which also
-# names an older Python. LensKit and RecBole need torch, of some gigabytes, which is left to `pip install lenskit` and
-# `pip install --no-deps recbole` in .venv-peers.
+# RecTools, recommenders, RePlay and recpack name older packages, or many more, than these metrics need. So does obp, which
+# also names an older Python.
 .venv-peers/.made: $(BUILT_FROM)
 	@echo "Installing sparkrank and libraries with such metrics into .venv-peers: a few minutes, once"
 	@$(PYTHON) -m venv --clear .venv-peers
@@ -258,8 +261,19 @@ $(VENV)/spark.jsa: scripts/spark_classes.py $(VENV)/.dev
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) --editable '.[spark,test]'
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check evidently jurity typeguard \
 		matplotlib pyyaml scikit-learn seaborn tqdm
-	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps rectools recommenders replay-rec
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps rectools recommenders replay-rec recpack
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --ignore-requires-python obp
+	@touch $@
+
+# With torch and TensorFlow a place of some gigabytes. RecBole and TF-Ranking name older packages than there are.
+.venv-peers-large/.made: $(BUILT_FROM)
+	@echo "Installing sparkrank, torch, TensorFlow and libraries with metrics beyond accuracy into .venv-peers-large: once"
+	@$(PYTHON) -m venv --clear .venv-peers-large
+	@$(call REMOVE_LOOPS,.venv-peers-large)
+	@.venv-peers-large/bin/python -m pip install --quiet --disable-pip-version-check $(PINNED) --editable '.[spark,test]'
+	@.venv-peers-large/bin/python -m pip install --quiet --disable-pip-version-check lenskit tensorflow-cpu tensorboard \
+		colorlog colorama pyyaml texttable
+	@.venv-peers-large/bin/python -m pip install --quiet --disable-pip-version-check --no-deps recbole tensorflow-ranking
 	@touch $@
 
 .venv-places/.made: $(BUILT_FROM)

@@ -12,7 +12,7 @@ ALS learns from one part and scores the other; the popularity of an item is the 
     film_ratings  string  few: the item has less than 13; else many (there are 6 to 16)
 
 The last two are slices: about half of the users and of the held-out ratings are on either side. The sample knows no
-more of a user or a film than these ratings.
+more of a user or a film than these ratings: it has no genres, and one time for all of them.
 
 The training ratings are written beside it, as `user_id` and `item_id`: what the users had before, from which the
 evaluation counts how popular films are.

@@ -89,8 +89,9 @@ Counting:
   Under `unretrieved=skip` the group is left out of that model's means.
 - Group keys may be of any plain type. A row with a null or NaN in a key is a bad row.
 - The catalogue of `coverage` and `gini` is the set of distinct items of the rows evaluated, in a list or not; `items=`
-  gives its size if that is more. `unjudged=drop` takes unjudged rows out of it. Where k cuts tied rows, `gini`,
-  `entropy` and `novelty` use expected exposures; `coverage@k` and `personalization@k` refuse `ties=expected`.
+  gives its size if that is more, and a [catalog](inputs.md#values-of-rows-and-of-items) adds its own.
+  `unjudged=drop` takes unjudged rows out of it. Where k cuts tied rows, `gini`, `entropy` and `novelty` use expected
+  exposures; `coverage@k` and `personalization@k` refuse `ties=expected`.
 - `personalization` is over all groups that are evaluated, and a list counts an item once. An empty list shares no item
   with others, and the empty places of a list shorter than k count as items that no other list has: a warning says how
   many lists are shorter than k. If all lists are full, it is 1 minus the mean cosine of two lists, the value of
@@ -102,12 +103,14 @@ Counting:
 - `entropy(by=genre)`, the entropy of the values in a list, is another metric: `category_entropy`, a mean over lists.
 - `novelty` is two metrics: with `of=users` or `of=rows` a mean over groups, without `of` a metric of all lists
   together. `serendipity` is two metrics as well: it compares two lists, or with `of=rows` a list with what is popular.
-  Recommenders gives 0 bits to items that are not in its log; here they count as if one user had had them. If a list is
-  shorter than k, RePlay's `Surprisal@k` divides by k, and sparkrank by the rows of the list.
-- `serendipity(of=rows)` defaults to `over=retrieved`, which is what RecTools computes; RecTools' page says k. Since p_i
-  - u_i = (r_i - i) / N, a relevant row counts the number of places by which its position is above its rank by
-  popularity. Under `ties=expected` a tied row counts the mean over the positions of its block. If the catalog has fewer
-  items than the interactions, ranks beyond N + 1 count as N + 1.
+  RePlay's `Surprisal@k` divides by k even if a list is shorter: `over=k`. Recommenders gives 0 bits to items that are
+  not in its log, as if everybody had had what nobody knows. Here such an item counts as if one user had had it, and no
+  parameter says otherwise.
+- `serendipity(of=rows)` divides by k, as RecTools' page says; its code divides by the rows of the list if that is
+  shorter: `over=retrieved`, which preset `rectools` writes. Since p_i - u_i = (r_i - i) / N, a relevant row counts the
+  number of places by which its position is above its rank by popularity. Under `ties=expected` a tied row counts the
+  mean over the positions of its block. If the catalog has fewer items than the interactions, ranks beyond N + 1 count
+  as N + 1.
 - `serendipity` is a share of the list. Evidently's is 1 - Σ similarity / items of the history, where the sum over the
   relevant rows is not divided: for one relevant row that is equal to the whole history it is 0, and for four such rows
   -3.

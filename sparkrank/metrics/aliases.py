@@ -55,7 +55,7 @@ _NAMES: Mapping[str, str] = {
     "personalization": "personalizationmetric@ interlistdiversity inter_list_diversity",
     "unexpected": "unexpectedness",
     "novelty(of=users,over=lists)": "meaninvuserfreq mean_inv_user_freq",
-    "novelty(of=users,over=lists,scale=unit)": "surprisal",
+    "novelty(of=users,over=k,scale=unit)": "surprisal@",
     "shown(of=interactions.rows)": "arp avgrecpopularity averagepopularity",
     "shown(of=tier,is=tail)": "aplt",
     "coverage(by=count)": "catalogcoverage",

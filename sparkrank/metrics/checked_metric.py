@@ -124,8 +124,8 @@ def _why_not_checked(metric: Metric) -> str | None:
     }
     weighed = {
         name: "in the correction each group counts once"
-        for name, word in metric.declaration.alike
-        if metric.word(name) != word
+        for name, *uniform in metric.declaration.alike
+        if metric.word(name) not in uniform
     }
     named = next((name for name in (*reasons, *weighed) if given.get(name) is not None or name in weighed), None)
     if named is None:

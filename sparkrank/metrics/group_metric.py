@@ -226,7 +226,7 @@ class GroupMetric(MetricKind):
     def is_weighted(self, metric: Metric) -> bool:
         """Return whether groups may have different weights in the mean of ``metric``."""
         own = metric.outside is not None and self.weights is not None
-        return own or any(metric.word(name) != uniform for name, uniform in self.alike)
+        return own or any(metric.word(name) not in uniform for name, *uniform in self.alike)
 
     def weights_of(self, ranking: Ranking, metric: Metric, of_columns: Mapping[str, Floats]) -> GroupValues | None:
         """Return the weight of each group, or None if all are equal; ``of_columns`` maps names to weight columns."""

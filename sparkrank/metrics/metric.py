@@ -119,7 +119,7 @@ class Declaration:
     infinite. The metrics that ``unbounded`` selects have no highest value. ``common`` are parameters that all
     declarations of the same class have: they are documented once, and definitions omit them while they have their
     default. ``refused`` gives, for parameters that other declarations have and this one lacks, the reason why.
-    ``alike`` pairs each parameter that sets the weights of groups with the value that gives all groups the same weight.
+    ``alike`` has each parameter that sets the weights of groups, with the values that give all groups the same weight.
     Each of ``others`` is (parameter, declaration): with this parameter, such as ``by`` or ``of=users``, the name means
     that other declaration. If that declaration is ``called`` as this one, only the register has its own name: the
     strings of its metrics have the name ``called``, and its first parameter, which has no default, distinguishes the
@@ -155,7 +155,7 @@ class Declaration:
     highest: float = 1.0
     unbounded: Unbounded | None = None
     common: tuple[Parameter, ...] = ()
-    alike: tuple[tuple[str, str], ...] = ((WEIGHT.name, "uniform"),)
+    alike: tuple[tuple[str, ...], ...] = ((WEIGHT.name, "uniform"),)
     refused: tuple[tuple[str, str], ...] = ()
     others: tuple[tuple[str, str], ...] = ()
     called: str | None = None
@@ -502,10 +502,10 @@ class Metric:
         """
         if self.percentile is not None or not self.declaration.is_averaged:
             raise MetricError(f"{shorten(self)} has no percentiles: only the values of a metric of groups have any")
-        for name, uniform in self.declaration.alike:
-            if (word := self.word(name)) == uniform:
+        for name, *uniform in self.declaration.alike:
+            if (word := self.word(name)) in uniform:
                 continue
-            remedy = "group_auc" if self.name == "gauc" else f"{name}={uniform}"
+            remedy = "group_auc" if self.name == "gauc" else f"{name}={uniform[0]}"
             raise MetricError(
                 f"{self} has no percentiles: a group counts once in one, and {name}={word} says otherwise: "
                 f"write {remedy}"

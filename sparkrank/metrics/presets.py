@@ -139,7 +139,7 @@ _ALL = (
             "MAP and NDCG credit an item that is twice in a list at both places: add duplicates=keep",
             "novelty is the share of shown items that are new to the user there: new(over=retrieved)@k",
             "Novelty of a user without a list or without earlier interactions is 1 there",
-            "Surprisal divides by k there even if the list is shorter",
+            "Surprisal is novelty(of=users,over=k,scale=unit)@k",
             "CategoricalDiversity is distinct(by=<column>)@k",
             "Unexpectedness is unexpected(ref=<model>)@k, where the base recommendations are the list of that model",
             NO_TIE_RULE,

@@ -12,7 +12,7 @@ from sparkrank.metrics.group_metric import GroupMetric
 from sparkrank.metrics.metric import Metric, Unbounded
 from sparkrank.metrics.overlap import divisor, share_of
 from sparkrank.metrics.parameters import WEIGHT, Choice, ColumnChoice
-from sparkrank.metrics.precision import REL, ratio
+from sparkrank.metrics.precision import REL, needs_cutoff, ratio
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.cached import cached
 from sparkrank.numeric.elementary import log2
@@ -50,12 +50,18 @@ def _rows_shown(ranking: Ranking, metric: Metric) -> Floats:
     return sum_by(ranking.lists.group_of(np.arange(len(share))), share, ranking.groups)
 
 
+def _divisor(metric: Metric) -> int | None:
+    """Return the number that divides the information of every list, or None if its rows do."""
+    return metric.k if metric["over"] == "k" else None
+
+
 def past_novelty(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the mean information of the items in the first k rows of each group; NaN without items."""
+    """Return the mean information of the items in the first k rows of each group, or over k; NaN without items."""
     _, share, information = _surprise(ranking, metric.value_column("of"), metric.k, metric.word("scale"))
     shown = np.flatnonzero(share)
     summed = sum_by(ranking.lists.group_of(shown), share[shown] * information[shown], ranking.groups)
-    mean = ratio(summed, _rows_shown(ranking, metric))
+    rows, k = _rows_shown(ranking, metric), _divisor(metric)
+    mean = ratio(summed, rows if k is None else np.where(rows > 0, k, 0.0))
     return np.minimum(mean, 1.0) if metric["scale"] == "unit" else mean
 
 
@@ -65,11 +71,13 @@ def _novelty_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     popularity, shown = ranking.columns[column][row].astype(np.float64), share > 0
     columns = {metric.word("of"): popularity, "shown": np.where(shown, share, math.nan)}
     columns["self-information"] = np.where(shown, share * information, math.nan)
+    k = _divisor(metric)
+    below = total("rows shown", "shown") if k is None else given("k", k)
     steps = [
         given(f"{metric['of']} of the interactions", ranking.totals[column]),
         total("Σ of self-information", "self-information"),
-        total("rows shown", "shown"),
-        quotient(str(metric), "Σ of self-information", "rows shown"),
+        below,
+        quotient(str(metric), "Σ of self-information", below.name),
     ]
     return Arithmetic.of([TermTable(LIST, columns, row)], steps)
 
@@ -141,7 +149,8 @@ DECLARATIONS = (
         called="novelty",
         title="mean self-information of the items shown, by the popularity that they had before",
         formula="mean over rows within k of -log2(max(u, 1) / U), u = the groups (of=users) or the rows (of=rows) of "
-        "the interactions that have the item, U = all of them; over=lists: the mean over lists of this mean",
+        "the interactions that have the item, U = all of them; over=lists: the mean over lists of this mean; "
+        "over=k: of the sum over these rows / k",
         undefined="no row with an item is listed, or the interactions are empty; scale=unit: or U is 1",
         reference="Zhou et al.: PNAS 2010; Castells, Vargas, Wang 2011",
         parameters=(
@@ -154,16 +163,17 @@ DECLARATIONS = (
             Choice(
                 "over",
                 "rows",
-                "the mean: over the rows of all lists, or over lists, each of which counts equally",
-                choices=("rows", "lists"),
+                "the mean: over the rows of all lists; over lists, each of which counts equally; k = over lists, of "
+                "which an empty place is no surprise",
+                choices=("rows", "lists", "k"),
             ),
             Choice("scale", "bits", "bits, or unit = divided by log2 U", choices=("bits", "unit")),
         ),
         reads_labels=False,
         highest=1.0,
         unbounded=Unbounded("scale=bits", lambda metric: metric["scale"] == "bits", has_ideal=lambda metric: False),
-        check=_check,
-        alike=(("over", "lists"), (WEIGHT.name, "uniform")),
+        check=lambda metric: _check(metric) or needs_cutoff("over", "k")(metric),
+        alike=(("over", "lists", "k"), (WEIGHT.name, "uniform")),
         values=past_novelty,
         weights=lambda ranking, metric: _rows_shown(ranking, metric) if metric["over"] == "rows" else None,
         arithmetic=_novelty_terms,

@@ -43,6 +43,8 @@ SURPRISE = (
     _novelty("novelty(of=users)", 2 * BITS / 3, BITS / 2, (2 * BITS + BITS) / (3 + 2)),
     _novelty("novelty(of=users,over=lists)", 2 * BITS / 3, BITS / 2, (2 * BITS / 3 + BITS / 2) / 2),
     _novelty("novelty(of=rows,over=lists)@1", log2(5 / 4), log2(5 / 1), (log2(5 / 4) + log2(5 / 1)) / 2),
+    _novelty("novelty(of=users,over=k)@2", BITS / 2, BITS / 2, BITS / 2),
+    _novelty("novelty(of=users,over=k,scale=unit)@4", 2 / 4, 1 / 4, (2 / 4 + 1 / 4) / 2),
     _novelty("novelty(of=users,scale=unit)", 2 / 3, 1 / 2, (2 + 1) / (3 + 2)),
     many_groups("nobody had anything", ranking("u", 0, 0), "novelty(of=users)@1", {"u": None}, None),
     many_groups("one group had all", ranking("u", 1, 0), "novelty(of=users)@1", {"u": 0.0}, 0.0),

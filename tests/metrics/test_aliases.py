@@ -19,7 +19,7 @@ PRINTED = """
     RePlay        NDCG@10 ndcg@10, MAP@10 ap@10, MRR@10 rr@10, HitRate@10 hit@10, Precision@10 p@10, Recall@10 r@10,
                   Coverage@10 coverage@10, Unexpectedness@10 unexpected@10,
                   CategoricalDiversity(by=genre)@5 distinct(by=genre)@5,
-                  Surprisal@5 novelty(of=users,over=lists,scale=unit)@5
+                  Surprisal@5 novelty(of=users,over=k,scale=unit)@5
     RecTools      NDCG@5 ndcg@5, MAP@5 ap@5, MRR@5 rr@5, HitRate@5 hit@5, Precision@5 p@5, Recall@5 r@5,
                   RPrecision@5 p(over=min_k_relevant)@5, F1Beta@5 f@5,
                   Intersection@5 overlap(over=retrieved)@5, CatalogCoverage@5 coverage(by=count)@5,

@@ -9,13 +9,12 @@ from typing import get_args
 
 import pytest
 
-from sparkrank.metrics import CATALOG, PRESETS, GroupMetric, Metric
+from sparkrank.metrics import CATALOG, PRESETS, Metric
 from sparkrank.metrics.definitions import ALLOWED
 from sparkrank.metrics.metric import Declaration
 from sparkrank.metrics.parameters import Choice, Column, Flag, Name, Parameter
 from sparkrank.metrics.presets import PresetName
 from tests.cases import CASES, Case
-from tests.oracles import ORACLES
 
 DECLARATIONS = list(CATALOG.values())
 PARAMETERS = [(declaration, parameter) for declaration in DECLARATIONS for parameter in declaration.parameters]
@@ -99,10 +98,6 @@ def test_hand_worked_cases_cover_the_undefined(declaration: Declaration) -> None
 def test_hand_worked_cases_cover_the_definitions() -> None:
     assert {case.ties for case in CASES} == set(ALLOWED["ties"])
     assert {case.undefined for case in CASES} == set(ALLOWED["undefined"]) - {"error"}  # an error is no value
-
-
-def test_every_group_metric_has_an_oracle() -> None:
-    assert set(ORACLES) == {declared.name for declared in DECLARATIONS if isinstance(declared, GroupMetric)}
 
 
 def test_every_preset_has_a_name_for_type_checkers() -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import math
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import defaultdict
 from fractions import Fraction
 
 import numpy as np
@@ -27,8 +25,9 @@ from sparkrank.states.items import UNIT
 from sparkrank.states.keys import Subject
 from tests.cases import Row
 from tests.extent import examples
-from tests.oracles import Label
-from tests.support.buckets import MODEL, bucket, day, evaluate
+from tests.oracles import ALL_LISTS, Label
+from tests.oracles.catalogues import Shown
+from tests.support.buckets import MODEL, bucket, day, evaluate, or_nan
 from tests.support.logged import warnings_about_input
 from tests.support.strategies import PATIENT
 
@@ -46,41 +45,12 @@ some_rows = st.lists(
 )
 
 
-def gini_of_pairs(amounts: Sequence[float]) -> float:
-    total = sum(amounts)
-    differences = sum(abs(one - other) for one, other in itertools.product(amounts, repeat=2))
-    return differences / (2 * len(amounts) * total) if total else math.nan
-
-
-def by_loops(lists: dict[str, list[str]], rows: list[Row], k: int | None, items: int) -> dict[str, float]:
-    """The properties of strict lists, item by item; Gini as half the relative mean difference of all pairs."""
-    relevant: Counter[str] = Counter(item for _, item, _, label in rows if label is not None and label > 0)
-    groups = len({group for group, *_ in rows})
-    shown = Counter(item for listed in lists.values() for item in listed[:k])
-    known = {item for _, item, *_ in rows}
-    size = max(items, len(known))
-    exposures = [shown[item] for item in sorted(known)] + [0] * (size - len(known))
-    total = sum(exposures)
-    attention: dict[str, float] = defaultdict(float)
-    for listed in lists.values():
-        for position, item in enumerate(listed[:k], start=1):
-            attention[item] += 1 / math.log2(position + 1)
-    attentions = [attention[item] for item in sorted(known)] + [0.0] * (size - len(known))
-    bits = math.log2(total) - sum(times * math.log2(times) for times in exposures if times) / total if total else 0.0
-    sets = [{*lists.get(group, [])[:k]} for group in {group for group, *_ in rows}]
-    lacking = [len(one - other) for one, other in itertools.permutations(sets, 2)]
-    empty = sum(k - len(one) for one in sets) * (len(sets) - 1) if k else 0  # places without a row
-    places = (k * len(lacking)) if k else sum(map(len, sets)) * (len(sets) - 1)
-    information = sum(times * -math.log2(max(relevant[item], 1) / groups) for item, times in shown.items())
-    return {
-        "coverage": sum(times > 0 for times in exposures) / size,
-        "gini": gini_of_pairs(exposures),
-        "attention": gini_of_pairs(attentions),
-        "entropy": bits if total else math.nan,
-        "unit": bits / math.log2(size) if total and size > 1 else math.nan,
-        "personalization": (sum(lacking) + empty) / places if places else math.nan,
-        "novelty": information / total if total else math.nan,
-    }
+def shown_of(lists: dict[str, list[str]], rows: list[Row]) -> Shown:
+    """What the strict ``lists`` of some of the groups show, and the items of all rows."""
+    known = sorted({str(item) for _, item, *_ in rows})
+    groups = {group for group, *_ in rows}
+    judged = [(str(item), label) for _, item, _, label in rows]
+    return Shown({group: lists.get(group, []) for group in groups}, known, judged)
 
 
 def lists_of(rows: list[Row]) -> dict[str, list[str]]:
@@ -97,16 +67,17 @@ def lists_of(rows: list[Row]) -> dict[str, list[str]]:
 @given(some_rows, st.none() | st.integers(1, 4), st.integers(1, 12))
 def test_by_loops(rows: list[Row], k: int | None, items: int) -> None:
     cut = "" if k is None else f"@{k}"
-    names = {f"{name}(items={items}){cut}": name for name in ("coverage", "gini")}
-    texts = {**names, f"novelty{cut}": "novelty", f"entropy{cut}": "entropy"}
-    texts |= {f"gini(items={items},discount=log2){cut}": "attention", f"personalization{cut}": "personalization"}
-    texts |= {f"entropy(scale=unit,items={items}){cut}": "unit"}
-    expected = by_loops(lists_of(rows), rows, k, items)
-    partials = evaluate(rows, list(texts), ties="item").partials
-    for text, name in texts.items():
+    shown, asked = shown_of(lists_of(rows), rows), {}
+    for name in ("coverage", "gini", "novelty", "entropy", "personalization"):
+        asked |= {f"{name}{cut}": ALL_LISTS[name](shown, k)}
+    for name, own in (("coverage", {}), ("gini", {}), ("gini", {"discount": "log2"}), ("entropy", {"scale": "unit"})):
+        inside = ",".join(f"{parameter}={value}" for parameter, value in {"items": items, **own}.items())
+        asked |= {f"{name}({inside}){cut}": ALL_LISTS[name](shown, k, items=items, **own)}
+    partials = evaluate(rows, list(asked), ties="item").partials
+    for text, expected in asked.items():
         found, _ = day(partials, Metric.parse(text))
-        rounding = 1e-9 if name == "attention" else 1e-12  # a discount is kept to 2^-33
-        assert found == pytest.approx(expected[name], abs=rounding, nan_ok=True), text
+        rounding = 1e-9 if "discount" in text else 1e-12  # a discount is kept to 2^-33
+        assert found == pytest.approx(or_nan(expected), abs=rounding, nan_ok=True), text
 
 
 @settings(PATIENT, max_examples=examples(60))
@@ -123,7 +94,7 @@ def test_expected_novelty_is_the_mean_over_orders(rows: list[Row], k: int) -> No
             return
         if all([row[1] for row in order] == sorted((row[1] for row in order), reverse=True) for order in orders):
             lists = {group: [row[0] for row in order] for group, order in zip(by_group, orders, strict=True)}
-            values.append(by_loops(lists, rows, k, 1)["novelty"])
+            values.append(ALL_LISTS["novelty"](shown_of(lists, rows), k))
     found, _ = day(evaluate(rows, [f"novelty@{k}"]).partials, Metric.parse(f"novelty@{k}"))
     assert found == pytest.approx(np.mean(values), abs=1e-9)  # an exposure is kept to 2^-33
 

@@ -1,10 +1,12 @@
-"""The oracle of each metric of groups, by its name."""
+"""The oracle of each metric, by its name."""
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Callable, Iterable, Sequence
 
-from tests.oracles import lists, orders, predictions
+from tests.oracles import catalogues, lists, orders, policy_values, predictions, sampling, thresholds
 from tests.oracles.values import Label, Pair, Ranked, Scored, Value, count_relevant, hits_within, is_relevant
 
 
@@ -57,7 +59,7 @@ BY_POPULARITY: dict[str, Callable[..., Value]] = {
     "past_novelty": orders.past_novelty,
     "past_serendipity": orders.past_serendipity,
 }
-# By the name of the metric. Each of the others takes (ranked, judged, k=..., and the metric's parameters by name).
+# Metrics of groups. Each of the others takes (ranked, judged, k=..., and the metric's parameters by name).
 ORACLES: dict[str, Callable[..., Value]] = {
     "p": lists.precision,
     "r": lists.recall,
@@ -101,4 +103,58 @@ ORACLES: dict[str, Callable[..., Value]] = {
     **BY_POPULARITY,
     **{name: of_strict_order(name) for name in PAIRED},
     **TWO_LISTS,
+}
+# Metrics of all rows together, which take the rows with a score as (score, label), and the parameters by name.
+ALL_ROWS: dict[str, Callable[..., Value]] = {
+    "auc": thresholds.auc,
+    "auc_up": thresholds.auc_up,
+    "pr_auc": thresholds.pr_auc,
+    "bep": thresholds.break_even_point,
+    "ks": thresholds.separation,
+    "accuracy": thresholds.ACCURACY,
+    "precision": thresholds.PRECISION,
+    "recall": thresholds.RECALL,
+    "tpr": thresholds.RECALL,
+    "specificity": thresholds.SPECIFICITY,
+    "fpr": thresholds.FALL_OUT,
+    "balanced_accuracy": thresholds.BALANCED_ACCURACY,
+    "mcc": thresholds.CORRELATION,
+    "f1": thresholds.F_BETA,
+    "fbeta": thresholds.F_BETA,
+    "partial_auc": thresholds.partial_auc,
+    "recall_at_precision": thresholds.recall_at_precision,
+    "precision_at_recall": thresholds.precision_at_recall,
+    "tpr_at_fpr": thresholds.tpr_at_fpr,
+    "capture": thresholds.captured,
+    "lift": lambda rows, top=0.1, **given: thresholds.captured(rows, top, **given) / top,
+    "logloss": predictions.log_loss,
+    "ne": predictions.relative_loss,
+    "rig": lambda rows, rel=None: 1 - predictions.relative_loss(rows, rel),
+    "brier": predictions.brier_score,
+    "copc": predictions.clicks_over_predicted,
+    "ece": predictions.calibration_error,
+    "ece_by_mass": predictions.calibration_error_by_mass,
+    "mce": predictions.largest_calibration_error,
+    "mcb": predictions.miscalibration,
+    "dsc": predictions.discrimination,
+    "unc": predictions.base_variance,
+    "rmse": lambda rows: math.sqrt(predictions.mean_error(lambda far: far**2, rows)),
+    "mse": lambda rows: predictions.mean_error(lambda far: far**2, rows),
+    "mae": lambda rows: predictions.mean_error(abs, rows),
+    "bias": predictions.bias,
+    "r2": predictions.determination,
+}
+# Metrics of all lists together, which take what is shown and the parameters by name.
+ALL_LISTS: dict[str, Callable[..., Value]] = {
+    "coverage": catalogues.coverage,
+    "gini": catalogues.gini,
+    "novelty": catalogues.novelty,
+    "entropy": catalogues.entropy,
+    "personalization": catalogues.personalization,
+}
+# Each of these takes something else.
+OTHERS: dict[str, Callable[..., Value]] = {
+    "value": policy_values.policy_value,
+    "exposure_gap": catalogues.exposure_gap,
+    **{name: functools.partial(sampling.estimate, name) for name in sampling.GAINS},
 }

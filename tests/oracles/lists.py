@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
@@ -275,12 +276,16 @@ def _shown_values(ranked: Ranked, k: int | None) -> list[float]:
     return [label for position, label in ranked if label is not None and (k is None or position <= k)]
 
 
-def distinct(ranked: Ranked, judged: Sequence[Label], k=None, by="label", over="k") -> Value:
+def distinct(ranked: Ranked, judged: Sequence[Label], k=None, by="label", over="k", catalog=()) -> Value:
+    """``catalog`` has the value of each of its items."""
     different: list[float] = []
     for value in _shown_values(ranked, k):
         if value not in different:
             different.append(value)
-    below = len(ranked) if k is None else {"k": k, "retrieved": min(k, len(ranked))}[over]
+    if over == "catalog":
+        below = len(set(catalog))
+    else:
+        below = len(ranked) if k is None else {"k": k, "retrieved": min(k, len(ranked))}[over]
     return len(different) / below if below else 0.0
 
 
@@ -293,11 +298,22 @@ def category_entropy(ranked: Ranked, judged: Sequence[Label], k=None, by="label"
 def intra_list_diversity(
     ranked: Ranked, judged: Sequence[Label], k=None, by="label", distance="mismatch", scale="sum", single="undefined"
 ) -> Value:
-    """The mean over all pairs, formed one by one."""
+    """The mean over all pairs, formed one by one. A value of several columns is a tuple, an array of texts a set."""
     pairs = list(itertools.combinations(_shown_values(ranked, k), 2))
     if not pairs:
         return 0.0 if single == "zero" else None
-    return sum(one != other for one, other in pairs) / len(pairs)
+    return math.fsum(_distance_between(*pair, distance, scale) for pair in pairs) / len(pairs)
+
+
+def _distance_between(one: Any, other: Any, distance: str, scale: str) -> float:
+    if distance == "jaccard":
+        return 1 - len(one & other) / len(one | other)
+    if distance == "cosine":
+        return 1 - sum(map(operator.mul, one, other)) / math.hypot(*one) / math.hypot(*other)
+    if not isinstance(one, tuple):
+        return float(one != other)
+    differing = sum(left != right for left, right in zip(one, other, strict=True))
+    return differing / (len(one) if scale == "mean" else 1)
 
 
 Topics = frozenset[Hashable]

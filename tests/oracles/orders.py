@@ -157,7 +157,7 @@ def past_novelty(
     if not shown or len(everyone) < (2 if scale == "unit" else 1):
         return None
     bits = [-math.log2(max(sum(own == item for _, own in counted), 1) / len(everyone)) for item in shown]
-    return sum(bits) / len(bits) / (math.log2(len(everyone)) if scale == "unit" else 1)
+    return sum(bits) / (k if over == "k" else len(bits)) / (math.log2(len(everyone)) if scale == "unit" else 1)
 
 
 def past_serendipity(ranked: Sequence[tuple[int, tuple[str, bool]]], had: Pairs, k=None, over="k") -> Value:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import ModuleType
 from unittest.mock import MagicMock
 
@@ -32,7 +33,7 @@ pyndeval = library("pyndeval", "pyndeval is the reference for relevance by subto
 scipy_stats = library("scipy.stats", "scipy is another way to AUC and to rank correlations")
 scipy_spatial_distance = library("scipy.spatial.distance", "scipy forms the pairs of a list")
 
-# Those that `make test-peers` installs.
+# Those that `make test-peers` installs, and `make test-peers-large` the last two.
 rectools_metrics = library("rectools.metrics", "RecTools has popularity, diversity and the intersection of lists")
 replay_metrics = library("replay.metrics", "RePlay has what users had not before, and the unexpected")
 recommenders_python = library(
@@ -43,6 +44,7 @@ recommenders_spark = library(
 )
 evidently_metrics = library("evidently.legacy.metrics", "Evidently has personalization")
 jurity_recommenders = library("jurity.recommenders", "jurity has diversity between lists and within them")
+recpack_metrics = library("recpack.metrics", "recpack has diversity by Jaccard distances")
 lenskit_ranking = library("lenskit.metrics.ranking", "LensKit has Gini's coefficient of exposure")
 recbole_metrics = library("recbole.evaluator.metrics", "RecBole has an entropy of items")
 
@@ -58,3 +60,18 @@ def obp_ope() -> ModuleType:
             for name, module in {"torch": torch, **{f"torch.{name}": part for name, part in parts.items()}}.items():
                 patch.setitem(sys.modules, name, module)
         return pytest.importorskip("obp.ope", reason="Open Bandit Pipeline has the values of policies")
+
+
+@pytest.fixture(scope="module")
+def tensorflow_ranking_metrics() -> Iterator[ModuleType]:
+    """Its formulas alone: the package imports estimators, which TensorFlow has no longer."""
+    spec = importlib.util.find_spec("tensorflow_ranking")
+    if spec is None or spec.submodule_search_locations is None:
+        pytest.skip("TF-Ranking has relevance by subtopic")
+    (folder,) = spec.submodule_search_locations
+    with pytest.MonkeyPatch.context() as patch:
+        for name, path in (("tensorflow_ranking", folder), ("tensorflow_ranking.python", f"{folder}/python")):
+            package = ModuleType(name)
+            package.__path__ = [path]
+            patch.setitem(sys.modules, name, package)
+        yield importlib.import_module("tensorflow_ranking.python.metrics_impl")

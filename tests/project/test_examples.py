@@ -10,7 +10,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from itertools import product
-from math import log2
+from math import log2, sqrt
 from pathlib import Path
 
 import pytest
@@ -26,8 +26,17 @@ PRESET_OF |= {"scikit_learn": "sklearn", "spark_ml": "mllib"}  # of the library 
 P, R, AP, AP_OF_ALL, NDCG = 1 / 2 + 1 / 2, 1 / 2 + 1 / 3, 1 / 2 + (1 / 2) / 2, 1 / 2 + (1 / 2) / 3, 1
 # Without dan, but for NDCG.
 RECOMMENDERS = {"p@2": P / 3, "r@2": R / 3, "ap@2": AP / 3, "ap(over=relevant)@2": AP_OF_ALL / 3, "ndcg@2": NDCG / 4}
+# Of ten rows of the log e has four, d two, and a, b, c and f one each; of nine rows shown a has three, b and c two.
+RECOMMENDERS |= {"novelty": (7 * log2(10) + log2(10 / 4) + log2(10 / 2)) / 9, "coverage": 5 / 6}
+RECOMMENDERS |= {"entropy": 3 / 9 * log2(9 / 3) + 2 * 2 / 9 * log2(9 / 2) + 2 / 9 * log2(9)}
+# Angles of 45 degrees between b and each of the others, of 90 between a and c; e is as a, and d as c.
+NEAR = 1 - 1 / sqrt(2)
+RECOMMENDERS |= {"ild(by=catalog.features,distance=cosine)": ((NEAR + 1 + NEAR) / 3 + (NEAR + NEAR + 0) / 3 + 0) / 3}
 REPLAY = {"Precision@2": P / 4, "Recall@2": R / 4, "MAP@2": AP / 4, "NDCG@2": NDCG / 4}
 REPLAY |= {"HitRate@2": 2 / 4, "MRR@2": (1 + 1 / 2) / 4}
+# Of four users all had e, two d, one each a, b, c and f; the lists are a b, b e, c d and a, of which bob alone had e.
+REPLAY |= {"Novelty@2": (1 + 1 / 2 + 1 + 1) / 4, "Coverage@2": 5 / 6}
+REPLAY |= {"Surprisal@2": ((1 + 1) / 2 + (1 + 0) / 2 + (1 + log2(4 / 2) / log2(4)) / 2 + 1 / 2) / 4}
 RECTOOLS = {"Precision@2": P / 4, "Recall@2": R / 4, "MAP@2": AP_OF_ALL / 4, "NDCG@2": NDCG / 4}
 # Of five users four had e, two d, one each a, b and c; the lists are a b, b e, c d and a, of which e and a are hits.
 RECTOOLS |= {"MeanInvUserFreq@2": (4 * log2(5) - log2(4) / 2 - log2(2) / 2) / 4, "CatalogCoverage@2": 5}

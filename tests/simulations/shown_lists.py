@@ -5,7 +5,7 @@ The true values of metrics of what is shown come from formulas of numpy, over ma
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -46,9 +46,10 @@ METRICS = {
     "catalog": "exposure_gap(by=catalog.provider,against=catalog)@5",
     NOTHING: "exposure_gap(by=catalog.provider,discount=[1,1,1,1,1],rel=2)@5",
 }
-
-
 OF_PAST = {"novelty": "novelty(of=users,over=lists)@5"}
+PLACES = ("all", *COUNTRIES, "gap")
+USERS, DAYS = 300, 7
+RUNS = (("items", 1), ("items", DAYS), ("past", 1), ("past", DAYS))  # metrics, and how many days
 
 
 @dataclass(frozen=True)
@@ -165,9 +166,25 @@ def _logs(draw: np.random.Generator, users: int, days: int) -> Iterator[tuple[pa
         yield pa.table({**columns, "y": label, "country": country}), pa.table({"user": here[user], "item": item})
 
 
-def table(of: dict[tuple[str, str], Intervals], order: Sequence[str] = ("all", *COUNTRIES, "gap")) -> str:
-    lines = []
-    for metric in dict.fromkeys(metric for _, metric in of):
-        cells = [f"{100 * of[name, metric].coverage:.0f} ({100 * truth()[name, metric]:.1f})" for name in order]
-        lines.append(f"{metric:12} {'  '.join(cells)}")
-    return "\n".join(lines)
+def coverages(of: tuple[str, int], users: int, trials: int, seed: int) -> dict[str, list[float]]:
+    """By metric the coverage of the whole, of each country and of the difference; ``of`` names metrics and days."""
+    which, days = of
+    asked = OF_PAST if which == "past" else METRICS
+    found = intervals(users, days, trials, seed, asked)
+    return {text: [found[place, name].coverage for place in PLACES] for name, text in asked.items()}
+
+
+def markdown(shown: Iterable[dict[str, list[float]]]) -> str:
+    """The :func:`coverages` of :data:`RUNS`, in %."""
+    of_runs = [*shown]
+    words = ("all", "countries", "between countries")
+    heads = [f"{'day' if days == 1 else 'week'}: {word}" for days in (1, DAYS) for word in words]
+    lines = [["", *heads], ["---", *("---:" for _ in heads)]]
+    for day, week in (of_runs[:2], of_runs[2:]):
+        for metric in day:
+            cells = [f"`{metric}`"]
+            for whole, *countries, gap in (day[metric], week[metric]):
+                ends = f"{100 * min(countries):.1f} to {100 * max(countries):.1f}"
+                cells += [f"{100 * whole:.1f}", ends, f"{100 * gap:.1f}"]
+            lines.append(cells)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

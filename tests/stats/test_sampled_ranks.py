@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from sparkrank.metrics import Metric
 from sparkrank.stats.sampled_ranks import chances, estimates, least_error, ranks_of, rough_estimates
 from tests.extent import IS_LONG
 from tests.oracles import jackknife
+from tests.oracles.sampling import most_likely
 
 ITEMS, SAMPLED = 10_000, 100
 RANKS = np.arange(1.0, ITEMS + 1)
@@ -35,18 +35,6 @@ def binomial(sampled: int, ranks: np.ndarray, items: int) -> np.ndarray:
     return stats.binom.pmf(np.arange(sampled + 1)[None], sampled, ((ranks - 1) / (items - 1))[:, None])
 
 
-def slow_em(counts: Sequence[int], items: int) -> list[float]:
-    """The distribution of ranks after 300 steps, in loops."""
-    m, n = len(counts) - 1, sum(counts)
-    table = binomial(m, np.arange(1, items + 1), items).tolist()
-    p = [1 / items] * items
-    for _ in range(300):
-        of_rank = [sum(p[big] * table[big][r] for big in range(items)) for r in range(m + 1)]
-        seen = [(r, count / n) for r, count in enumerate(counts) if count]
-        p = [p[big] * sum(table[big][r] * share / of_rank[r] for r, share in seen) for big in range(items)]
-    return p
-
-
 @pytest.mark.parametrize(("sampled", "items"), [(1, 2), (3, 7), (100, 10_000), (1000, 1500)])
 def test_chances_are_binomial(sampled: int, items: int) -> None:
     ranks = np.arange(1, items + 1)
@@ -58,7 +46,7 @@ def test_chances_are_binomial(sampled: int, items: int) -> None:
 )
 def test_the_estimate_is_that_of_em_in_loops(counts: tuple[int, ...], items: int) -> None:
     gains = 1 / np.arange(1.0, items + 1)
-    expected = sum(p * gain for p, gain in zip(slow_em(counts, items), gains, strict=True))
+    expected = sum(p * gain for p, gain in zip(most_likely(counts, items), gains, strict=True))
     assert estimates(np.array([counts], float), gains, items)[0] == pytest.approx(expected, rel=1e-12)
 
 

@@ -39,7 +39,11 @@ def impressions(
 
 
 # Parameters that mean nothing without a cut-off.
-NEED_A_CUTOFF = {(name, "min_k_relevant") for name in ("p", "r", "ap")} | {("ap", "k"), ("ndcg", "k_relevant")}
+NEED_A_CUTOFF = {(name, "min_k_relevant") for name in ("p", "r", "ap")} | {
+    ("ap", "k"),
+    ("ndcg", "k_relevant"),
+    ("past_novelty", "k"),
+}
 GAINS = ("linear", "exp2", "binary")  # of labels, whatever they are
 MOST_DRAWN = 100.0  # of a number that may be far larger
 
@@ -224,4 +228,4 @@ def text(parts: Asked) -> str:
 def written(name: str, value: Value) -> str:
     if value is True:
         return name
-    return f"{name}=[{','.join(map(repr, value))}]" if isinstance(value, tuple) else f"{name}={value}"
+    return f"{name}=[{','.join(map(str, value))}]" if isinstance(value, tuple) else f"{name}={value}"

@@ -613,6 +613,8 @@ def text_keys() -> WideLog:
         "value(per=group)",
         "r(propensity=snips)@3",
         "ndcg(propensity=best,clip=0.3)@2",
+        "hit(sampled=5,items=60)@20",
+        "rr(sampled=5,items=60,by=minimal_bias)@9",
     ]
     return WideLog(halves(pa.table(columns)), metrics, settings, baseline="a")
 

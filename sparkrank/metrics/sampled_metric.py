@@ -124,7 +124,7 @@ class SampledMetric(MetricKind):
             np.clip(values, 0.0, 1.0, out=values)
             return values
         counted = least_error(gains, sampled, items, metric.number(GAMMA))
-        mean: Floats = (counts @ counted) / counts.sum(axis=1)
+        mean: Floats = np.einsum("nr,r->n", counts, counted) / counts.sum(axis=1)
         return mean
 
 

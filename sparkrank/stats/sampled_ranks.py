@@ -1,4 +1,7 @@
-"""Ranks among all items, estimated from the ranks that relevant items have among a few items drawn at random."""
+"""Ranks among all items, estimated from the ranks that relevant items have among a few items drawn at random.
+
+Products of matrices are left to einsum, which adds up in one order, whichever processor, BLAS and number of threads.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +116,7 @@ def rough_estimates(counts: Floats, gains: Floats, items: int) -> Floats:
     """
     model, size = _coarse(counts.shape[1] - 1, items), ranks_of(items).size
     own = np.add.reduceat(gains * size, model.starts) / model.size
-    values: Floats = _expected(counts, model) @ own
+    values: Floats = np.einsum("nr,r->n", _expected(counts, model), own)
     return values
 
 
@@ -133,7 +136,9 @@ def _expected(counts: Floats, model: Model) -> Floats:
     turned = np.ascontiguousarray(table.T)
     p: Floats = np.repeat((model.size / model.size.sum())[None], len(shares), axis=0)
     for _ in range(STEPS):
-        p *= np.divide(shares, p @ table, out=np.zeros_like(shares), where=shares > 0) @ turned
+        chance = np.einsum("nR,Rr->nr", p, table)
+        ratio = np.divide(shares, chance, out=np.zeros_like(shares), where=shares > 0)
+        p *= np.einsum("nr,rR->nR", ratio, turned)
         p[p < LEAST] = 0.0
     return p
 
@@ -147,12 +152,22 @@ def least_error(gains: Floats, sampled: int, items: int, gamma: float) -> Floats
     """
     weighted, products = _products(sampled, items)
     squares = (1 - gamma) * products + gamma * np.diag(weighted.sum(axis=0))
-    counted: Floats = np.linalg.solve(squares, weighted.T @ gains).astype(np.float64)
-    return counted
+    return _solved(squares, np.einsum("Rr,R->r", weighted, gains))
+
+
+def _solved(squares: Floats, right: Floats) -> Floats:
+    """Return x of ``squares`` x = ``right``, by elimination. A symmetric positive definite matrix needs no pivots."""
+    rows = np.column_stack([squares, right])
+    for place, row in enumerate(rows):
+        rows[place + 1 :, place:] -= rows[place + 1 :, place, None] / row[place] * row[place:]
+    for place in reversed(range(len(rows))):
+        rows[place, -1] /= rows[place, place]
+        rows[:place, -1] -= rows[:place, place] * rows[place, -1]
+    return rows[:, -1]
 
 
 @lru_cache(maxsize=2)
 def _products(sampled: int, items: int) -> tuple[Floats, Floats]:
     table = chances(sampled, items)
     weighted = table * (ranks_of(items).size / items)[:, None]
-    return weighted, weighted.T @ table
+    return weighted, np.einsum("Rr,Rs->rs", weighted, table)

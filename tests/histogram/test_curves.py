@@ -114,6 +114,24 @@ def test_points_are_scikit_learns() -> None:
     assert pytest.approx(expected, abs=1e-12) == np.array(found["pr"]).T
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_best_points_are_those_of_scikit_learns_curves(seed: int) -> None:
+    """Of the points that keep the condition the best one, then that of the most relevant rows."""
+    rng = np.random.default_rng(seed)
+    scores, labels = rng.integers(0, 30, 90) / 64, rng.integers(0, 2, 90)
+    precision, recall, at = sk.precision_recall_curve(labels, scores)
+    of_pr = list(zip(precision.tolist(), recall.tolist(), at.tolist(), strict=False))
+    of_roc = list(zip(*(each.tolist() for each in sk.roc_curve(labels, scores, drop_intermediate=False)), strict=True))
+    found_recall = max((r, p, t) for p, r, t in of_pr if p >= 0.55)
+    found_precision = max((p, r, t) for p, r, t in of_pr if r >= 0.4)
+    found_tpr = max((tpr, -fpr, t) for fpr, tpr, t in of_roc if fpr <= 0.3)
+    asked = ["recall(at_precision=0.55,exact)", "precision(at_recall=0.4,exact)", "tpr(at_fpr=0.3,exact)"]
+    found = best_points(scores.tolist(), labels.tolist(), asked)
+    expected = [found_recall, (found_precision[1], found_precision[0], found_precision[2])]
+    expected += [(-found_tpr[1], found_tpr[0], found_tpr[2])]
+    assert [found[str(Metric.parse(metric))][1:] for metric in asked] == [pytest.approx(each) for each in expected]
+
+
 @pytest.mark.parametrize(("labels", "kinds"), [([0, 0], set()), ([1, 1], {"pr"})])
 def test_a_curve_that_is_undefined_has_no_points(labels: list[int], kinds: set[str]) -> None:
     found = curves([0.5, 0.25], labels, ["auc", "pr_auc"])

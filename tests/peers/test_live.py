@@ -39,7 +39,7 @@ LEVELS = ("0.00", "0.10", "0.25", "0.30", "0.50", "0.70", "0.75", "0.90", "1.00"
 ASKED = {
     *(f"{name}.{CUT}" for name in ("P", "recall", "map_cut", "ndcg_cut", "success", "relative_P")),
     *("map", "ndcg", "recip_rank", "Rprec", "set_P", "set_recall", "set_F", "num_ret", "num_rel", "num_rel_ret"),
-    *("set_map", "set_relative_P", "11pt_avg"),
+    *("set_map", "set_relative_P", "11pt_avg", "num_nonrel_judged_ret"),
     *("gm_map", "gm_bpref", "bpref", "infAP", f"iprec_at_recall.{','.join(LEVELS)}"),
 }
 
@@ -66,7 +66,7 @@ def test_pytrec_eval(pytrec_eval: ModuleType, rows: list[Impression], level: int
             evaluate(sides[0], list(texts.values()), sides[1], preset="trec_eval")
         return
     geometric = {name: f"gmean({texts[name[3:]]})" for name in ("gm_map", "gm_bpref")}
-    answer = evaluate(sides[0], [*texts.values(), *geometric.values()], sides[1], preset="trec_eval")
+    answer = evaluate(sides[0], [*texts.values(), *geometric.values(), "unj"], sides[1], preset="trec_eval")
     for name, text in geometric.items():
         mean = pytrec_eval.compute_aggregated_measure(name, [of_query[name] for of_query in printed.values()])
         assert_close(answer.percentiles[text], mean, name)
@@ -75,6 +75,9 @@ def test_pytrec_eval(pytrec_eval: ModuleType, rows: list[Impression], level: int
         got = trec.of_query(answer, texts, query)
         for name in expected.keys() & got.keys():
             assert_close(got[name], expected[name], (query, name))
+        if min(qrels[query].values()) >= 0:  # a lower label is no judgment there
+            judged = expected["num_rel_ret"] + expected["num_nonrel_judged_ret"]
+            assert_close(answer.counted("unj")[query], 1 - judged / expected["num_ret"], (query, "unj"))
         assert level == 2 or answer.counts[query].relevant == expected["num_rel"]
 
 

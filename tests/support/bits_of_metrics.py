@@ -25,6 +25,9 @@ MORE = ["rbp(p=0.95)", "rbp(p=0.5)@20", "rbo(p=0.98)", "err(max_grade=4.5)", "fb
 MORE += ["ndcg(ideal=[4,3,3,2,1,1,1,0.5,0.3],gain=exp2)@9", "ndcg(discount=[1,0.7,0.3])", "ece(bins=7)"]
 MORE += ["fitness(alpha=0.9,discount=log2)", "fitness(alpha=0.3,discount=log2)", "median(dcg)", "auc(exact)"]
 MORE += ["auc(digits=3)", "ece(digits=3)", "alpha_ndcg(by=texts,alpha=0.3)"]
+# A third of the lists has one label as high, if labels are fractions.
+SAMPLED = [f"{name}(sampled=99,items=5000,rel=3.4)@60" for name in ("r", "hit", "rr", "ndcg")]
+SAMPLED += ["ndcg(sampled=99,items=5000,rel=3.4,by=minimal_bias)@60"]
 
 
 def texts() -> Iterator[str]:
@@ -89,7 +92,7 @@ if __name__ == "__main__":
     named = list(map(str, metrics))
     bits = (
         found("grades", rows(tied=False, fractions=False), named, "item")
-        | found("fractions", rows(tied=False, fractions=True), named, "item")
+        | found("fractions", rows(tied=False, fractions=True), [*named, *SAMPLED], "item")
         | found("ties", rows(tied=True, fractions=False), of_ties, "expected")
     )
     sys.stdout.write(json.dumps(bits))

@@ -111,9 +111,11 @@ OF_CHANCES = ["value(by=snips,clip=3)", "value", "value(per=group)", "r(propensi
 OF_CHANCES += ["ndcg(propensity=best)"]
 OF_ATTENTION = ["exposure_gap(by=kind,discount=zipf)@3", "awrf(by=kind,ties=best)@3"]
 OF_CHECKS = ["ndcg(label=weighed,checked_by=click)@3", "dcg(checked_by=weighed)"]
+# each day has lists of one row with a label of 2 and four others
+OF_SAMPLES = ["hit(sampled=4,items=60,rel=2)@20", "ndcg(sampled=4,items=60,rel=2,by=minimal_bias)"]
 # Metrics, slices and columns of days that merge; of sums, bins, percentiles, parts, items, units and counts.
 QUESTIONS: dict[str, tuple[list[str], list[str], dict[str, Any]]] = {
-    "of the day": (DAY_METRICS, [], {"score": MODEL}),
+    "of the day": ([*DAY_METRICS, *OF_SAMPLES], [], {"score": MODEL}),
     "of the day, weighted": (DAY_METRICS, [], {"score": MODEL, "weight": "weight"}),
     "of several labels": (OF_LABELS, ["country"], {"label": LABELS, "score": MODEL}),
     "of models with labels": (

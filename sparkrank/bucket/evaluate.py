@@ -108,7 +108,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts[checks.ITEMLESS_ROWS, ""] = judged.rows.table[ITEM].null_count
     for model in models:
         counts.update(model.counts())
-    by_label = [first, *of_other_labels(first, plan, counts)]
+    by_label = [first, *other_label_rows(first, plan, counts)]
     every = [model for own in by_label for model in own.models]
     _count_by_metric(every if plan.keys else (), counts)
     keys = keys_of(accepted, groups) if plan.has_parts or plan.group_table else None
@@ -249,7 +249,7 @@ def ranked_rows(
     return RankedRows(rows, groups, judged, models, hashes, own)
 
 
-def of_other_labels(first: RankedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Iterator[RankedRows]:
+def other_label_rows(first: RankedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Iterator[RankedRows]:
     """Yield the rows of ``first`` with each other label. Rows are not sorted again unless a label leaves some out.
 
     Models without a metric of the label are left out. Adds only the number of rows without a gain to ``counts``,

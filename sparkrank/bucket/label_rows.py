@@ -69,8 +69,8 @@ def rows_checked_by(label: str, judged: JudgedRows, plan: Plan) -> tuple[JudgedR
     unused: Counts = Counter()
     checked = judge(BucketRows(table), Groups(judged.codes, judged.groups), plan, unused)
     whole = count_by(judged.codes, judged.groups) > 0
-    if checked.judged is not None:
-        whole[judged.codes[~checked.judged]] = False
+    if checked.with_label is not None:
+        whole[judged.codes[~checked.with_label]] = False
     return checked, whole
 
 

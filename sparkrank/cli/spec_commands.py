@@ -63,7 +63,7 @@ def validate(spec: Spec, day: str | None) -> None:
     With a day, the files of lake tables that are left for this day are counted by the logs of the tables.
     """
     with command_session("validate", is_needed=publishes_by_spark(spec)) as spark:
-        validate_publish(spec, spark, is_asked=True)
+        validate_publish(spec, spark, needs_answer=True)
     validate_track(spec)
     validate_notify(spec)
     places = []

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sparkrank.base.errors import InputError, MetricError, SpecError, hint, itemize, shorten
-from sparkrank.comparison.group_tables import asked_among, model_among, notes_on_definitions
+from sparkrank.comparison.group_tables import metric_among, model_among, notes_on_definitions
 from sparkrank.comparison.mix_and_rate_errors import intervals_of_parts
 from sparkrank.comparison.run_states import LoadedStates, RunStates
 from sparkrank.metrics import GroupMetric, Metric, PooledMetric
@@ -107,7 +107,7 @@ def decomposition(
             raise SpecError(f'{side.place} has no slice "{shorten(by)}"{hint(by, side.slices(), "there are")}')
     common = [name for name in right.metrics() if name in left.metrics()]
     presets = [side.preset for side in states[::-1] if not isinstance(side, str)]
-    names = common if metrics is None else [asked_among(common, text, *presets) for text in metrics]
+    names = common if metrics is None else [metric_among(common, text, *presets) for text in metrics]
     refused = {name: _refused(name) for name in names}
     chosen, notes = [name for name, why in refused.items() if why is None], list(filter(None, refused.values()))
     if notes and metrics is not None:

@@ -276,7 +276,7 @@ class Spec(Section):
             buckets=self.engine.buckets,
             uncertainty=self.uncertainty.uncertainty,
             compare=None if self.compare is None else self.compare.comparison,
-            ties_asked=self.definitions.ties is not None,
+            has_ties=self.definitions.ties is not None,
             has_catalog=self.catalog is not None,
             has_since=self.catalog is not None and self.catalog.columns.since is not None,
             tiers=self._tiers,
@@ -412,19 +412,21 @@ class Spec(Section):
         on which reading depended.
         """
         resolved = self.resolved()
-        truth = None if self.truth is None else _asked(resolved["truth"], self.truth)
-        asked = _asked(resolved["input"], self.input)
-        catalog = None if self.catalog is None else _asked(resolved["catalog"], self.catalog)
-        past = {name: _asked(resolved[name], rows) for name, rows in self.past.items()}
-        return hash_of_plan(self.plan(), asked, truth, catalog, past=past, plugins=resolved["plugins"], session=session)
+        truth = None if self.truth is None else _settings_of_rows(resolved["truth"], self.truth)
+        described = _settings_of_rows(resolved["input"], self.input)
+        catalog = None if self.catalog is None else _settings_of_rows(resolved["catalog"], self.catalog)
+        past = {name: _settings_of_rows(resolved[name], rows) for name, rows in self.past.items()}
+        return hash_of_plan(
+            self.plan(), described, truth, catalog, past=past, plugins=resolved["plugins"], session=session
+        )
 
 
-def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
+def _settings_of_rows(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
     """Return the ``resolved`` values of ``rows`` without secrets, and without settings that cannot change a result."""
-    asked = {**resolved, "options": options_to_hash(rows.options), "where": rows.where}
+    settings = {**resolved, "options": options_to_hash(rows.options), "where": rows.where}
     if isinstance(rows, Input) and rows.by_model:
         of_models = rows.by_model.items()  # in the order of models, which decides whose label counts
-        asked["models"] = [(name, _asked(asked["models"][name], own)) for name, own in of_models]
+        settings["models"] = [(name, _settings_of_rows(settings["models"][name], own)) for name, own in of_models]
     left_out = [
         "as_of",
         "expect",
@@ -435,9 +437,9 @@ def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
         "states",
         "days",
         "version",
-        *(["models"] if asked.get("models") is None else []),
+        *(["models"] if settings.get("models") is None else []),
     ]
-    return {key: value for key, value in asked.items() if key not in left_out}
+    return {key: value for key, value in settings.items() if key not in left_out}
 
 
 def _validate_schema_columns(what: str, rows: InputRows, roles: Roles) -> None:

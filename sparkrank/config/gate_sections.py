@@ -95,9 +95,9 @@ class Gate(_GateConditions):
 
     @model_validator(mode="after")
     def _some_condition(self) -> Gate:
-        asked = self.conditions
-        with_margin = [word for word in asked if words()[word].compares]
-        if not asked:
+        conditions = self.conditions
+        with_margin = [word for word in conditions if words()[word].compares]
+        if not conditions:
             *others, last = words()
             raise ValueError(f"has no condition: {', '.join(others)} or {last} is needed")
         if self.by is not None and not with_margin:
@@ -107,12 +107,16 @@ class Gate(_GateConditions):
             raise ValueError(f"has {' and '.join(with_margin)}, but by is the margin of one: write two gates")
         if with_margin and words()[with_margin[0]].needs_margin and not self.margin.amount > 0:
             raise ValueError(f"has {with_margin[0]} without a margin: by above 0 says how much is the same, as by: 1%")
-        if {"min", "max"} <= asked.keys() and asked["min"] > asked["max"]:
-            raise ValueError(f"has min {asked['min']:g} above max {asked['max']:g}: no value lies between them")
+        if {"min", "max"} <= conditions.keys() and conditions["min"] > conditions["max"]:
+            raise ValueError(
+                f"has min {conditions['min']:g} above max {conditions['max']:g}: no value lies between them"
+            )
         if self.cells is not None and not self.cells:
             raise ValueError("has an empty slice: name a column with a value, or leave slice out for the whole day")
-        if self.disparity is not None and (self.cells is not None or not {"min", "max"} >= asked.keys()):
-            other = "slice" if self.cells is not None else next(word for word in asked if word not in ("min", "max"))
+        if self.disparity is not None and (self.cells is not None or not {"min", "max"} >= conditions.keys()):
+            other = (
+                "slice" if self.cells is not None else next(word for word in conditions if word not in ("min", "max"))
+            )
             raise ValueError(f"has disparity and {other}: a disparity is judged as a whole, by min or max")
         if self.name is not None and not self.name.strip():
             raise ValueError("has an empty name")
@@ -220,7 +224,7 @@ def _rules_of(
     given: dict[str, Any] = {
         "metric": metrics[0] if metrics else gate.metric,
         "model": gate.model,
-        "of_slices": tuple((gate.cells or {}).items()) or tuple((name, GAP) for (name,) in slices),
+        "slice_patterns": tuple((gate.cells or {}).items()) or tuple((name, GAP) for (name,) in slices),
         "slices": slices,
         "undecided": gate.undecided or policy,
         "correction": gate.correction,

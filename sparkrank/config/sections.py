@@ -257,12 +257,12 @@ class InputRows(Section):
         return self.format in LAKES and (self.table is None or self.format == ICEBERG)
 
     def _validate_version(self) -> None:
-        asked = [name for name in ("version", "as_of") if getattr(self, name) is not None]
-        if len(asked) > 1:
+        given = [name for name in ("version", "as_of") if getattr(self, name) is not None]
+        if len(given) > 1:
             raise ValueError("has a version and as_of: one of the two is needed")
-        if asked and not self._has_log:
+        if given and not self._has_log:
             named = f"format {self.format}" if self.table is None else "a table"
-            raise ValueError(f"has {asked[0]}, but is of {named}: only {' and '.join(LAKES)} have versions")
+            raise ValueError(f"has {given[0]}, but is of {named}: only {' and '.join(LAKES)} have versions")
 
     def _validate_reading(self) -> None:
         """Refuse a schema for data that has types already, and options that have no effect or lose rows or values."""

@@ -15,7 +15,7 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import CatalogRows, Request
 from sparkrank.inputs.role_table import truth_roles
 from sparkrank.inputs.roles import COLUMN_ROLES, Roles, columns_of_key
-from sparkrank.inputs.spec_hash import hash_of_plan, rows_asked
+from sparkrank.inputs.spec_hash import hash_of_plan, rows_section
 from sparkrank.metrics import Metric, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.metrics.uncertainty import Comparison, Uncertainty
@@ -288,7 +288,7 @@ def evaluate(
     of_lists = {**columns, "label": label, "relevance": arguments["relevance"]}
     of_truth: dict[str, Any] | None = None
     if beside is not None:
-        of_both = {role.key: beside.of_rows.get(role.key) for role in truth_roles()}
+        of_both = {role.key: beside.row_columns.get(role.key) for role in truth_roles()}
         of_truth = {"group": beside.group, "label": beside.label, **of_both}
     apart = {"models": list(impressions)} if isinstance(impressions, Mapping) else {}
     of_past = {name: _columns_of_past(roles) for name, roles in request.roles.past.items()}
@@ -314,16 +314,16 @@ def _hash_of(
 ) -> str:
     """Return the hash of the request, made like the hash of a spec but without the location and reader of the rows."""
 
-    def asked(side: SideRows, columns: Mapping[str, Any]) -> dict[str, Any]:
+    def section(side: SideRows, columns: Mapping[str, Any]) -> dict[str, Any]:
         group = None if columns["group"] is None else columns_of_key(columns["group"])
-        return rows_asked({**columns, "group": group}, side.partition_types)
+        return rows_section({**columns, "group": group}, side.partition_types)
 
-    true = None if truth is None or request.truth is None else asked(request.truth, truth)
-    catalog = None if request.catalog is None else _catalog_asked(request.catalog)
-    of_lists = {**asked(request.impressions[0], lists), "time_zone": None}
-    of_past = {name: asked(request.past[name], columns) for name, columns in past.items()}
+    true = None if truth is None or request.truth is None else section(request.truth, truth)
+    catalog = None if request.catalog is None else _catalog_section(request.catalog)
+    of_lists = {**section(request.impressions[0], lists), "time_zone": None}
+    of_past = {name: section(request.past[name], columns) for name, columns in past.items()}
     return hash_of_plan(request.plan, of_lists, true, catalog, past=of_past)
 
 
-def _catalog_asked(catalog: CatalogRows) -> dict[str, Any]:
-    return rows_asked({"item": catalog.item, "since": catalog.since}, catalog.rows.partition_types)
+def _catalog_section(catalog: CatalogRows) -> dict[str, Any]:
+    return rows_section({"item": catalog.item, "since": catalog.since}, catalog.rows.partition_types)

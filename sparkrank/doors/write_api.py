@@ -71,7 +71,7 @@ def document_of_call(
     nights = uncertainty.pop("nights")
     document: dict[str, Any] = {
         "input": _input(request, lists),
-        "metrics": list(map(str, plan.asked or plan.metrics)),
+        "metrics": list(map(str, plan.requests or plan.metrics)),
         "slices": written_slices(plan.slices),
         "disparities": list(plan.disparities),
         "definitions": asdict(plan.definitions),

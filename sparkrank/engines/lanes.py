@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.group_files import GroupFiles
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
-    from sparkrank.engines.result import Solved
+    from sparkrank.engines.result import PassResult
     from sparkrank.metrics import Plan
     from sparkrank.sources.protocol import Source
     from sparkrank.states.item_table import ItemTable, ItemValues
@@ -64,7 +64,7 @@ class Lane(Protocol):
     def shared(self, items: ItemTable) -> ItemValues:
         """Send ``items`` to all evaluators of buckets, and return the reference that a plan has to them."""
 
-    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> PassResult:
         """Evaluate all rows in one pass. If ``files`` is given, the tasks write the group table to these files."""
 
     def bucket_schema(self, plan: Plan) -> pa.Schema:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Of: TypeAlias = Literal["lists", "rows", "batches"]
 
 __all__ = ["metric", "metrics", "register", "sql_name"]
-ROLES = ("rank", *(role.key for role in row_roles() if not role.of_groups))
+ROLES = ("rank", *(role.key for role in row_roles() if not role.is_group_value))
 
 
 class ColumnOptions(SettingOptions, total=False):

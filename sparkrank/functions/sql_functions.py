@@ -72,9 +72,9 @@ def register_functions(
         if not re.fullmatch(r"[A-Za-z_]\w*", name):
             raise SpecError(f"{quote(name)} is no name of a function in SQL: letters, digits and _ are allowed")
     validate_workers()
-    for name, asked in plans.items():
-        folds = not asked.of_groups and has_arrow_functions()
-        made = row_function(asked, is_struct=False, at_once=True) if folds else list_function(asked, is_struct=False)
+    for name, own in plans.items():
+        folds = not own.by_group and has_arrow_functions()
+        made = row_function(own, is_struct=False, at_once=True) if folds else list_function(own, is_struct=False)
         spark.udf.register(name, made)
     return tuple(plans)
 

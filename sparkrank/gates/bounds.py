@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 from sparkrank.gates.facts import IntervalEstimate
 from sparkrank.gates.kind import Evidence, GateKind
 from sparkrank.gates.rules import Cell, Rule
-from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, shown_number
+from sparkrank.gates.verdicts import GateVerdict, VerdictKey, VerdictWord, shown_number
 from sparkrank.stats.intervals import OFF, TOO_FEW, tail
 from sparkrank.stats.sequential import METHOD as SEQUENCE
 
@@ -133,7 +133,7 @@ class _Bound(GateKind):
     sign: ClassVar[int]
     beyond: ClassVar[str]
 
-    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> GateVerdict:
         """Return the verdict of :func:`side_of` on the value and the bound."""
         has_interval = cell.metric not in evidence.without_interval
         side = side_of(estimate, rule.bound, self.sign, evidence.level, has_interval=has_interval)
@@ -143,7 +143,7 @@ class _Bound(GateKind):
             "fail": f"is {self.beyond} {bound} by {shown_number(abs(float(estimate.value or 0.0) - rule.bound))}",
             "undecided": f"could be {self.beyond} {bound}: {side.why or reach_text(estimate, self.sign, rule.bound)}",
         }[side.verdict]
-        return Judged(
+        return GateVerdict(
             VerdictKey(rule.gate, rule.kind, cell),
             side.verdict,
             f"{interval_text(estimate, rule.bound)} {sentence}{alone_text(side, estimate)}",
@@ -153,7 +153,7 @@ class _Bound(GateKind):
             estimate.low,
             estimate.high,
             rule.undecided,
-            judged=estimate.value,
+            number=estimate.value,
             deviation=estimate.stderr,
             degrees=estimate.degrees or math.inf,
             sign=self.sign,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sparkrank.gates.facts import IntervalEstimate, Standard
 from sparkrank.gates.kind import Evidence, GateKind
 from sparkrank.gates.rules import Cell, History, Margin, Rule
-from sparkrank.gates.verdicts import Judged, VerdictKey, shown_number
+from sparkrank.gates.verdicts import GateVerdict, VerdictKey, shown_number
 from sparkrank.stats.intervals import TOO_FEW
 
 # A day is a stray (an outlier) if only one in a thousand normal histories has a day as far from the other days. Strays
@@ -260,12 +260,14 @@ class AsBefore(GateKind):
     word, phrase = "not_worse_than", "not worse than"
     compares, reads_history = True, True
 
-    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> GateVerdict:
         """Judge whether the value is inside its history band, at both ends or only at the worse end."""
         options = evidence.history
         past = past_of(cell, estimate.definition, evidence.standard, options.days)
         key, value, days = VerdictKey(rule.gate, rule.kind, cell), float(estimate.value or 0.0), _days(len(past.days))
-        undecided = Judged(key, "undecided", "", value, low=estimate.low, high=estimate.high, policy=rule.undecided)
+        undecided = GateVerdict(
+            key, "undecided", "", value, low=estimate.low, high=estimate.high, policy=rule.undecided
+        )
         if len(past.days) < options.least_days:
             alike = " of the same weekday" if options.same_weekday else ""
             since = "before" if past.anew is None else f"since it began anew on {past.anew}"
@@ -285,12 +287,12 @@ class AsBefore(GateKind):
             often = f"{'all' if count == band.alike else count} of the {of_days} before"
             known = f"it was {shown_number(constant)} on {often}, and has no error of its own"
             return replace(undecided, reason=f"{known}: nothing says how far it may move{left_out}")
-        judged = _against_band(undecided, band, own_error(estimate), rule.margin, options, evidence.sign(cell))
-        return replace(judged, reason=f"{judged.reason}{left_out}")
+        verdict = _against_band(undecided, band, own_error(estimate), rule.margin, options, evidence.sign(cell))
+        return replace(verdict, reason=f"{verdict.reason}{left_out}")
 
 
 def _defined_for_few(
-    estimate: IntervalEstimate, past: Past, weekdays: Sequence[int | None], undecided: Judged, options: History
+    estimate: IntervalEstimate, past: Past, weekdays: Sequence[int | None], undecided: GateVerdict, options: History
 ) -> str | None:
     """Return a message if the value is defined in a much smaller share of groups than before; otherwise None."""
     today = estimate.defined
@@ -318,15 +320,15 @@ def _has_been(value: float, band: Band) -> bool:
 
 
 def _against_band(
-    judged: Judged, band: Band, stderr: float | None, margin: Margin, options: History, worse: int
-) -> Judged:
+    verdict: GateVerdict, band: Band, stderr: float | None, margin: Margin, options: History, worse: int
+) -> GateVerdict:
     """Judge a value with this ``stderr`` by ``band``. Lower is worse if ``worse`` is 1, and higher if it is -1."""
     from scipy import special  # loading it takes longer than everything else here
 
     def tail(distance: float) -> float:
         return float(special.ndtr(-distance) if math.isinf(degrees) else special.stdtr(degrees, -distance))
 
-    value, centre, by = float(judged.value or 0.0), band.centre, margin.of(band.centre)
+    value, centre, by = float(verdict.value or 0.0), band.centre, margin.of(band.centre)
     deviation, degrees = band.prediction(stderr)
     alpha = float(special.ndtr(-options.width))
     quantile = options.width if math.isinf(degrees) else -float(special.stdtrit(degrees, alpha))
@@ -342,12 +344,12 @@ def _against_band(
     better = ", on its better side" if where != "within" and not is_beyond else ""
     days, ends = _days(band.days), " to ".join(shown_number(end, value) for end in (low, high))
     return replace(
-        judged,
+        verdict,
         verdict="fail" if is_beyond else "pass",
         reason=f"{shown_number(value, low, high)} is {where} the band of the {days} before, {ends}{better}",
         against=f"mean {'of its weekday ' * band.by_weekday}{centre:.6g} of {days}, band {low:.6g} to {high:.6g}",
         bound=low if sign > 0 else high,
-        judged=value,
+        number=value,
         expected=centre,
         deviation=deviation,
         degrees=degrees,

@@ -19,8 +19,8 @@ from sparkrank.numeric.ordered_integers import (
     Coding,
     Decimals,
     LeadingBits,
-    Mixed,
     Range,
+    WideDecimals,
     bin_scores,
 )
 
@@ -73,7 +73,7 @@ class BinRule:
         if self.kind == "digits":
             # half the range in which float64 has such decimals, so that rounding never moves a score out of it
             few = max(abs(scores.lowest), abs(scores.highest)) < EXACT_WHOLE / 10.0**self.size / 2
-            return Decimals(self.size) if few else Mixed(self.size)
+            return Decimals(self.size) if few else WideDecimals(self.size)
         return LeadingBits(self.size if self.kind == "bits" else None, scores)
 
     def numbers(self, scores: Floats) -> Ints:

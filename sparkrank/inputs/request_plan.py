@@ -34,7 +34,7 @@ def plan_request(
     preset: Preset | None = None,
     *,
     buckets: int | None = None,
-    ties_asked: bool = True,
+    has_ties: bool = True,
     has_catalog: bool = False,
     has_since: bool = False,
     tiers: Tiers | None = None,
@@ -44,7 +44,7 @@ def plan_request(
 ) -> tuple[Roles, Plan]:
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
-    Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
+    Unless ``has_ties`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
     without an item column. ``has_catalog`` says whether there is a catalog, whose columns may be named, and
     ``has_since`` whether it has the times at which items appeared. ``tiers`` is the rule for the tiers of items, if the
     user names one. ``gains`` and ``settings``, such as ``curve_points``, are fields of the plan.
@@ -55,7 +55,7 @@ def plan_request(
         raise SpecError(f"disparities is {shown}: a list of slices is needed")
     if not isinstance(gains, bool):
         raise SpecError(f"gains is {quote(gains)}: True or False is needed")
-    order = None if ties_asked or roles.by_rank else ORDERS[roles.item is None]
+    order = None if has_ties or roles.by_rank else ORDERS[roles.item is None]
     plan = plan_of(
         metrics,
         tuple(roles.scores),

@@ -24,7 +24,7 @@ from sparkrank.base.errors import (
     require,
     shorten,
 )
-from sparkrank.gates.verdicts import WORST_FIRST, Judged
+from sparkrank.gates.verdicts import WORST_FIRST, GateVerdict
 from sparkrank.metrics.slices import ALL, shown_value, slice_name
 from sparkrank.tables.stored.stored_results import run_row
 
@@ -69,7 +69,7 @@ class PrometheusFile:
                 near = hint(name, known, "there are", "the spec has none")
                 raise SpecError(f'--slice names "{shorten(name)}", no slice{near}')
 
-    def write(self, target: Target, judged: Sequence[Judged], spark: SparkSession | None = None) -> None:
+    def write(self, target: Target, verdicts: Sequence[GateVerdict], spark: SparkSession | None = None) -> None:
         """Replace the file, in one step, with the numbers of a day or window and its verdicts.
 
         A day that is not stored has only verdicts. Raise :class:`SparkrankError` for more than :data:`MOST_SERIES`
@@ -77,7 +77,7 @@ class PrometheusFile:
         """
         from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
 
-        series, stored = [*_of_gates(judged)], target.stored(spark)
+        series, stored = [*_of_gates(verdicts)], target.stored(spark)
         if stored is not None:
             run = run_row(target.folder, target.name, spark, target.column)
             series += [*_of_metrics(stored.metrics, self.slices), *_of_run(run)]
@@ -115,10 +115,10 @@ def _of_metrics(metrics: pa.Table, slices: Sequence[str]) -> Iterator[_Series]:
                 yield _Series(name, meaning, labels, row[column])
 
 
-def _of_gates(judged: Sequence[Judged]) -> Iterator[_Series]:
+def _of_gates(verdicts: Sequence[GateVerdict]) -> Iterator[_Series]:
     """Yield the worst verdict of each gate. A verdict that a person has accepted counts as passed."""
     worst: dict[str, int] = {}
-    for check in judged:
+    for check in verdicts:
         number = 0 if check.accepted is not None else _VERDICTS.index(check.verdict)
         worst[check.key.gate] = max(number, worst.get(check.key.gate, 0))
     for gate, number in worst.items():

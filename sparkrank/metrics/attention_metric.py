@@ -21,7 +21,7 @@ from sparkrank.metrics.needs import (
     StatePlan,
     groups_of,
     judged,
-    of_parts,
+    part_definition,
     sums_needed,
 )
 from sparkrank.metrics.parameters import TIES, Parameter
@@ -62,8 +62,8 @@ class AttentionMetric(MetricKind):
         yield from sums_needed(metric, plan, ROWS_AND_WEIGHT)
         if plan.has_parts:
             name = exposure.by_part
-            yield Needed(ITEM_FORM.kind, name, str(metric), of_parts(f"{name}; {settings}", plan), optional=True)
-            yield Needed(PART_SUM_FORM.kind, groups, str(metric), of_parts(plan.settings, plan))
+            yield Needed(ITEM_FORM.kind, name, str(metric), part_definition(f"{name}; {settings}", plan), optional=True)
+            yield Needed(PART_SUM_FORM.kind, groups, str(metric), part_definition(plan.settings, plan))
 
     def amounts(self, merged: Merged, subject: Subject, metric: Metric) -> ValueAmounts:
         """Return the attention that each value of the column gets, and the attention that it is due."""

@@ -54,7 +54,7 @@ def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
     return PooledValue(_share(in_order, all_pairs), 0.0 if metric["exact"] else 0.5 * inside / all_pairs)
 
 
-def of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
+def share_of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
     """Return the first term of ``totals`` divided by the positives.
 
     The second and third terms are its upper and lower bounds, and give the error bound.
@@ -148,7 +148,7 @@ DECLARATIONS = (
         aliases=("auprc",),
         terms=kernel.average_precision_terms,
         curve="pr",
-        value=of_positives,
+        value=share_of_positives,
         interval="logit",
     ),
     of_bins(
@@ -158,7 +158,7 @@ DECLARATIONS = (
         reference="Joachims: ECML 1998",
         terms=kernel.break_even_terms,
         at_once=False,
-        value=of_positives,
+        value=share_of_positives,
         interval="logit",
     ),
     of_bins(

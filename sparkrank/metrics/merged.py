@@ -126,21 +126,21 @@ class Merged:
     def means(self) -> dict[StateKey, Mean]:
         return self.partials.means.results()
 
-    def measure_bins(self, subject: Subject, asked: Sequence[tuple[Metric, SweptKind]]) -> None:
-        """Compute and keep the terms of the metrics in ``asked`` for ``subject``.
+    def measure_bins(self, subject: Subject, metrics: Sequence[tuple[Metric, SweptKind]]) -> None:
+        """Compute and keep the terms of ``metrics`` for ``subject``.
 
         Metrics with the same bin rule share a sweep.
         """
         by_rule: dict[BinRule, list[tuple[Metric, SweptKind]]] = {}
-        for metric, declaration in asked:
-            if self.measured_of(subject, metric) is None:
+        for metric, declaration in metrics:
+            if self.terms_of(subject, metric) is None:
                 by_rule.setdefault(declaration.rule_of(metric), []).append((metric, declaration))
         for rule, sharing in by_rule.items():
             bins = self.partials.blocks.get(ScoreSeries(*subject, rule), ScoreHistogram.empty(rule))
             for (metric, _), terms in zip(sharing, measure_each(bins, sharing), strict=True):
                 self._of_bins[subject.state(metric)] = terms
 
-    def measured_of(self, subject: Subject, metric: Metric) -> MeasuredTerms | None:
+    def terms_of(self, subject: Subject, metric: Metric) -> MeasuredTerms | None:
         """Return the terms of ``metric`` for ``subject``, or None if they have not been computed yet."""
         key = subject.state(metric)
         return self.exact_terms.get(key) or self._of_bins.get(key)
@@ -286,9 +286,9 @@ def measure(bins: ScoreHistogram, metric: Metric, declaration: SweptKind) -> Mea
     return measure_each(bins, [(metric, declaration)])[0]
 
 
-def measure_each(bins: ScoreHistogram, asked: Sequence[tuple[Metric, SweptKind]]) -> list[MeasuredTerms]:
+def measure_each(bins: ScoreHistogram, metrics: Sequence[tuple[Metric, SweptKind]]) -> list[MeasuredTerms]:
     """Return the terms of each metric over all ``bins``. Metrics that need the order of scores share one sweep."""
-    in_order = [pair for pair in asked if not pair[1].by_rate]
+    in_order = [pair for pair in metrics if not pair[1].by_rate]
     extent = bins.extent(counts_bins=not in_order)
     swept, through = sweep_each(bins, in_order, extent)
     terms = iter(swept)
@@ -297,13 +297,13 @@ def measure_each(bins: ScoreHistogram, asked: Sequence[tuple[Metric, SweptKind]]
         _measure_by_rate(bins, metric, declaration, extent.bins)
         if declaration.by_rate
         else MeasuredTerms(next(terms), extent)
-        for metric, declaration in asked
+        for metric, declaration in metrics
     ]
 
 
 def sweep_each(
     bins: ScoreHistogram,
-    asked: Sequence[tuple[Metric, SweptKind]],
+    metrics: Sequence[tuple[Metric, SweptKind]],
     day: Extent,
     above: Extent | None = None,
 ) -> tuple[list[Terms], Extent | None]:
@@ -312,14 +312,14 @@ def sweep_each(
     ``above`` is the extent of the rows with higher scores than those in ``bins``, and ``day`` is the extent of all
     rows. A few thousand bins are swept at a time, so that their arrays stay in the processor's cache.
     """
-    parts: list[list[Terms]] = [[] for _ in asked]
+    parts: list[list[Terms]] = [[] for _ in metrics]
     through: Extent | None = None
-    for sums in {declaration.score_sums for _, declaration in asked}:
+    for sums in {declaration.score_sums for _, declaration in metrics}:
         through = above
         for steps in bins.steps_from_above(SWEPT_AT_ONCE, sums) if not bins.is_empty else [steps_of(bins, sums)]:
             sweep = Sweep(steps, day, through)
             through = sweep.through
-            for terms, (metric, declaration) in zip(parts, asked, strict=True):
+            for terms, (metric, declaration) in zip(parts, metrics, strict=True):
                 if declaration.score_sums == sums:
                     terms.append(declaration.terms_of(sweep, metric))
     return [Terms.merged(terms) for terms in parts], through

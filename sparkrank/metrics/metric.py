@@ -151,7 +151,7 @@ class Declaration:
     needs_groups: ClassVar[bool] = True
     heading: ClassVar[str] = ""
     about: ClassVar[str] = ""
-    of_labels: ClassVar[tuple[Parameter, ...]] = OF_LABELS
+    label_parameters: ClassVar[tuple[Parameter, ...]] = OF_LABELS
 
     @property
     def reads_labels(self) -> bool:
@@ -213,7 +213,7 @@ class Declaration:
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
-        return (*self.parameters, *self.common, *(self.of_labels if self.reads_labels else ()))
+        return (*self.parameters, *self.common, *(self.label_parameters if self.reads_labels else ()))
 
     @property
     def written(self) -> str:
@@ -308,9 +308,9 @@ class Metric:
         if wrapped := OVER_GROUPS.fullmatch(text):
             if OVER_GROUPS.fullmatch(wrapped["of"].strip()):
                 raise MetricError(f'"{quoted}" asks for one summary of another: the values of groups have one')
-            of_groups = cls.parse(wrapped["of"], preset)
+            group_metric = cls.parse(wrapped["of"], preset)
             percentile = None if wrapped["geometric"] else float(wrapped["percent"] or 50)
-            return of_groups.as_geometric() if percentile is None else of_groups.at_percentile(percentile)
+            return group_metric.as_geometric() if percentile is None else group_metric.at_percentile(percentile)
         if (match := ONE_METRIC.fullmatch(text)) is None:
             raise MetricError(f'"{quoted}" is not a metric: write name, name@k or name(parameter=value)@k')
         name, at = _name_and_cutoff(match["name"], match["k"])
@@ -369,8 +369,8 @@ class Metric:
     @property
     def orders(self) -> tuple[Ties, ...]:
         """The rules for tied rows to use if the user gives no rule; empty if the metric allows ``ties=expected``."""
-        of_groups = self.of_groups
-        return ORDERS if self.ties is None and of_groups.declaration.unexpected(of_groups) else ()
+        group_metric = self.group_metric
+        return ORDERS if self.ties is None and group_metric.declaration.unexpected(group_metric) else ()
 
     @property
     def weight_column(self) -> str | None:
@@ -513,7 +513,7 @@ class Metric:
     @property
     def is_over_groups(self) -> bool:
         """Whether the value summarises per-group values, some of which may be undefined."""
-        return self.of_groups.declaration.is_averaged
+        return self.group_metric.declaration.is_averaged
 
     @property
     def bare(self) -> Metric:
@@ -522,7 +522,7 @@ class Metric:
         return self if is_bare else replace(self, percentile=None, geometric=False)
 
     @property
-    def of_groups(self) -> Metric:
+    def group_metric(self) -> Metric:
         """The metric whose per-group values this metric summarises."""
         return self.declaration.values_of_groups(self.bare)
 
@@ -591,7 +591,7 @@ class Metric:
         said = []
         for parameter in self.declaration.all_parameters:
             value = self[parameter.name]
-            common = (*self.declaration.common, *self.declaration.of_labels)
+            common = (*self.declaration.common, *self.declaration.label_parameters)
             unsaid = (parameter.later or parameter in common) and value == parameter.default
             if value is not None and value is not False and not unsaid:
                 said.append((parameter.name, value))
@@ -640,7 +640,7 @@ def _settings(
             raise MetricError(f"{problem}{near} ({parameter.name} takes {takes})") from None
 
 
-def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tuple[Metric, ...]:
+def distinct_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tuple[Metric, ...]:
     """Return each of ``metrics`` once, in the given order, after parsing strings with the defaults of ``preset``.
 
     A string with a list of cut-offs, such as ``ndcg@{1,5,10}``, stands for several metrics.

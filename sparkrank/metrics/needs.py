@@ -129,7 +129,7 @@ def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
     return f"{carrier} by group", f"{carrier} by group, squared"
 
 
-def of_parts(definition: str, plan: StatePlan) -> str:
+def part_definition(definition: str, plan: StatePlan) -> str:
     """Return the definition of a state by part: ``definition``, followed by the rule that assigns groups to parts."""
     hashed = "group" if plan.cluster is None else f"cluster {plan.cluster}"
     return f"{definition}; {PARTS} parts by hash {HASH_VERSION} of the {hashed}"

@@ -26,7 +26,7 @@ from sparkrank.metrics.needs import (
     amounts_by_group,
     groups_of,
     judged,
-    of_parts,
+    part_definition,
     sums_needed,
 )
 from sparkrank.numeric.array_types import Floats, Ints
@@ -196,7 +196,7 @@ class PooledMetric(MetricKind):
         yield from sums_needed(metric, plan, sums)
         if plan.has_parts:
             for name in (groups_of(metric.judging), *(str(judged(total, metric.judging)) for total in sums)):
-                yield Needed(PART_SUM_FORM.kind, name, str(metric), of_parts(plan.settings, plan))
+                yield Needed(PART_SUM_FORM.kind, name, str(metric), part_definition(plan.settings, plan))
             for carrier in self.carriers_of(metric):
                 for name in amounts_by_group(carrier):
                     yield Needed(SUM_FORM.kind, name, str(metric), f"{name}; {plan.settings}", optional=True)

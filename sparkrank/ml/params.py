@@ -204,7 +204,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
             for name, value in options.items():
                 self._set_one(name, value)
             if self._is_complete():
-                self._asked()
+                self._arguments()
         except SpecError:
             self._paramMap = before
             raise
@@ -242,7 +242,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         """Whether ``groupCol`` is set or not needed, so that the params can be checked together."""
         return self.getGroupCol() is not None or not self._reads_groups(self._definitions()[0])
 
-    def _asked(self) -> dict[str, Any]:
+    def _arguments(self) -> dict[str, Any]:
         """Return the arguments for :func:`sparkrank.evaluate`. Raise :class:`SpecError` for params that contradict."""
         preset, metric, text = find_preset(self.getPreset()), self._metric(), self.getMetricName()
         definitions, given = self._definitions()
@@ -265,23 +265,23 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
             group_table=False,
             buckets=buckets,
             uncertainty=Uncertainty(off=True),
-            ties_asked=given["ties"] is not None,
+            has_ties=given["ties"] is not None,
         )
         names = {"preset": self.getPreset(), "max_bad_fraction": self.getMaxBadFraction(), "buckets": buckets}
         return {"metrics": [text], "group": group, "label": label, **columns, **given, **names}
 
     def _evaluate(self, dataset: Any) -> float:
         """Return the value of the metric for ``dataset``. Spark's ``evaluate`` applies overriding params beforehand."""
-        asked = self._asked()
+        arguments = self._arguments()
         if is_frame(dataset):
             validate_session(dataset.sparkSession)
-            if asked["score"] == "prediction" and "probability" in dataset.columns:
+            if arguments["score"] == "prediction" and "probability" in dataset.columns:
                 logging.getLogger(__name__).warning(
                     'predictionCol is "prediction", which is the class that a classifier chooses, so most rows tie: '
                     'predictionCol="probability" evaluates its scores'
                 )
         try:
-            with evaluate(dataset, **asked, group_table=False, uncertainty=False) as evaluation:
+            with evaluate(dataset, **arguments, group_table=False, uncertainty=False) as evaluation:
                 value = evaluation[self.getMetricName()]
         except RejectedRowsError as error:
             if NAN_SCORE not in error.checks:

@@ -15,7 +15,7 @@ from sparkrank._version import __version__
 from sparkrank.base import checks
 from sparkrank.base.checks import Limits
 from sparkrank.base.errors import SparkrankError, quote
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import PassResult
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.plan_validation import validate_comparison
 from sparkrank.metrics.presets import Preset
@@ -62,7 +62,7 @@ class Evaluation:
     ----------
     plan : Plan
         The metrics, definitions and slices.
-    solved : Solved
+    solved : PassResult
         The states and the group table.
     lane : str
         The lane in which the evaluation ran: ``frame``, ``scan`` or ``local``.
@@ -102,7 +102,7 @@ class Evaluation:
     """
 
     plan: Plan
-    solved: Solved
+    solved: PassResult
     lane: str
     table: pa.Table
     limits: Limits

@@ -39,13 +39,13 @@ def request_of_call(
     buckets: int | None = None,
     row_memory: int | None = None,
     grouped: GroupedWord = AUTO,
-    **asked: Any,
+    **settings_of_plan: Any,
 ) -> tuple[Request, TruthColumns | None]:
     """Return the request for ``impressions``, and the columns of the truth as the caller named them, or None.
 
-    ``options`` has the :class:`sparkrank.doors.keywords.InputOptions`, with defaults, and ``cluster``; ``asked`` has
-    other arguments of :func:`sparkrank.inputs.request_plan.plan_request`. Raise :class:`SpecError` if the arguments are
-    invalid.
+    ``options`` has the :class:`sparkrank.doors.keywords.InputOptions`, with defaults, and ``cluster``.
+    ``settings_of_plan`` has other arguments of :func:`sparkrank.inputs.request_plan.plan_request`. Raise
+    :class:`SpecError` if the arguments are invalid.
     """
     truth, truth_columns, label = (options.get(name) for name in ("truth", "truth_columns", "label"))
     lane, partition_types, spark = options["lane"], options["partition_types"], options.get("spark")
@@ -75,12 +75,12 @@ def request_of_call(
     label = label if truth is None else None
     named = Roles.named(columns, group, label, beside, options["relevance"], slices, models, past)
     definitions = Definitions.of(library, settings, joins=named.joins)
-    asked = {**asked, "buckets": buckets, "ties_asked": settings["ties"] is not None}
-    asked["tiers"] = None if options.get("tiers") is None else Tiers.parse(options["tiers"])
-    asked["has_catalog"] = options.get("catalog") is not None
+    settings_of_plan = {**settings_of_plan, "buckets": buckets, "has_ties": settings["ties"] is not None}
+    settings_of_plan["tiers"] = None if options.get("tiers") is None else Tiers.parse(options["tiers"])
+    settings_of_plan["has_catalog"] = options.get("catalog") is not None
     of_catalog = _catalog_columns(options, named)
-    asked["has_since"] = of_catalog is not None and of_catalog[1] is not None
-    roles, plan = plan_request(named, metrics, definitions, library, **asked)
+    settings_of_plan["has_since"] = of_catalog is not None and of_catalog[1] is not None
+    roles, plan = plan_request(named, metrics, definitions, library, **settings_of_plan)
     counts: Counter[tuple[str, str]] = Counter()
 
     def side(subject: str, given: Any, own: Roles, what: str) -> SideRows:

@@ -59,18 +59,18 @@ class Completeness:
                 validate_markers(sides[what], expect.marker)
             if expect.newer_than is not None:
                 validate_age(sides[what], expect.newer_than, dt.datetime.now(dt.timezone.utc))
-            asked = [] if expect.min_rows is None else [(float(expect.min_rows), f"min_rows is {expect.min_rows}")]
+            limits = [] if expect.min_rows is None else [(float(expect.min_rows), f"min_rows is {expect.min_rows}")]
             if expect.min_fraction_of_yesterday is not None:
                 yesterday = (dt.date.fromisoformat(day) - dt.timedelta(1)).isoformat()
                 before = _rows_of(on_day(spec.output.path, yesterday), yesterday, spark) if before is None else before
                 share, key = expect.min_fraction_of_yesterday, "min_fraction_of_yesterday"
                 if what in before:
                     words = f"{key} is {share:g} of the {before[what]} rows of {yesterday}"
-                    asked.append((share * before[what], words))
+                    limits.append((share * before[what], words))
                 else:
                     sentence = f"{what}.expect.{key} is not checked: {yesterday} has no tables under output.path"
                     warnings.append(CodedSentence("expectation_not_checked", sentence))
-            least[what] = tuple(asked)
+            least[what] = tuple(limits)
         return cls(least, tuple(warnings))
 
     def validate_row_count(self, partials: Partials) -> None:
@@ -79,8 +79,8 @@ class Completeness:
         rows = {INPUT: partials.counts.get((checks.ROWS_READ, ""), 0) - truth, TRUTH: truth}
         rows |= {name: partials.counts.get((check, ""), 0) for name, check in checks.PAST_ROWS.items()}
         rows |= {_of_model(model): count for (check, model), count in partials.counts.items() if check in _OF_MODEL}
-        for what, asked in self.least.items():
-            for least, words in asked:
+        for what, limits in self.least.items():
+            for least, words in limits:
                 if rows[what] < least:
                     unmet = f"{rows[what]} rows were read, and {what}.expect.{words} (nothing was written)"
                     raise InputError(f"the {what} is incomplete: {unmet}")

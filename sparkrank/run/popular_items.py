@@ -107,9 +107,9 @@ def popularity_states_of(request: Request, kind: pa.DataType) -> Partials:
         solved.release()
 
 
-def _of_stored_days(asked: PopularityDays, request: Request) -> Partials:
+def _of_stored_days(days: PopularityDays, request: Request) -> Partials:
     """Return the counts of items of stored days, their number of rows, and the number of days without counts."""
-    items, missing = stored_popularity(asked, request.spark or request.session)
+    items, missing = stored_popularity(days, request.spark or request.session)
     counts = {
         (checks.PAST_ROWS[INTERACTIONS], ""): int((items.coded.shown // UNIT).sum()),
         (checks.DAYS_WITHOUT_POPULARITY, ""): len(missing),

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-Asked: TypeAlias = Callable[[str], str | None]
+SettingReader: TypeAlias = Callable[[str], str | None]
 
 # conf/spark-defaults.conf has the reasons. The settings beside a value are alternatives by which a site may have
 # chosen.
@@ -30,31 +30,31 @@ _JAVA_OPTIONS = ("spark.executor.extraJavaOptions", "spark.executor.defaultJavaO
 _OF_YARN = "/tmp"  # noqa: S108 - a name that nobody can guess, of a file that only its owner may use
 
 
-def session_defaults(asked: Asked) -> dict[str, str]:
-    """Return the recommended settings that are not set. ``asked`` returns the value of a setting, or None.
+def session_defaults(read: SettingReader) -> dict[str, str]:
+    """Return the recommended settings that are not set. ``read`` returns the value of a setting, or None.
 
     They take effect only if given before Spark's context is made.
     """
-    chosen = {name: value for name, (value, others) in _SHUFFLE.items() if not any(map(asked, (name, *others)))}
-    if _DELAY not in os.environ and not asked(_OF_WORKERS + _DELAY):
+    chosen = {name: value for name, (value, others) in _SHUFFLE.items() if not any(map(read, (name, *others)))}
+    if _DELAY not in os.environ and not read(_OF_WORKERS + _DELAY):
         chosen[_OF_WORKERS + _DELAY] = _DELAY_MS
-    return chosen | dict(_unix_sockets(asked))
+    return chosen | dict(_unix_sockets(read))
 
 
-def _unix_sockets(asked: Asked) -> Iterator[tuple[str, str]]:
+def _unix_sockets(read: SettingReader) -> Iterator[tuple[str, str]]:
     """Yield the settings for Unix sockets between executors and workers, if the folder of sockets is certain."""
     # Versions of Spark before 4.1 do not know the settings and ignore them.
-    said = _SPARKS_VARIABLE in os.environ or any(map(asked, (_SOCKETS, *_OTHER_WORKERS)))
+    said = _SPARKS_VARIABLE in os.environ or any(map(read, (_SOCKETS, *_OTHER_WORKERS)))
     if said or not hasattr(socket, "AF_UNIX"):  # Python has none on Windows
         return
-    if not asked(_FOLDER):
-        if (asked("spark.master") or "").startswith("yarn"):
+    if not read(_FOLDER):
+        if (read("spark.master") or "").startswith("yarn"):
             yield _FOLDER, _OF_YARN
-        elif len(asked(_TEMPORARY) or "") > LONGEST_FOLDER or _is_moved(asked):
+        elif len(read(_TEMPORARY) or "") > LONGEST_FOLDER or _is_moved(read):
             return
     yield _SOCKETS, "true"
 
 
-def _is_moved(asked: Asked) -> bool:
+def _is_moved(read: SettingReader) -> bool:
     """Return whether a setting tells the JVMs of executors their folder for temporary files, whose path may be long."""
-    return any(_TEMPORARY in (asked(options) or "") for options in _JAVA_OPTIONS)
+    return any(_TEMPORARY in (read(options) or "") for options in _JAVA_OPTIONS)

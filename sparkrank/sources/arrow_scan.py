@@ -19,11 +19,13 @@ def filtered(
     scan: Callable[..., Iterator[pa.RecordBatch]], columns: Sequence[str], where: Condition | None
 ) -> Iterator[pa.RecordBatch]:
     """Yield ``columns`` for the rows where ``where`` is true. ``scan`` is called with ``columns`` and a ``filter``."""
-    of_groups, of_rows = (None, None) if where is None else (where.of_groups, where.of_rows)
-    if of_rows is None:
-        yield from scan(columns=list(columns), filter=of_groups)
+    row_group_filter, row_filter = (None, None) if where is None else (where.row_group_filter, where.row_filter)
+    if row_filter is None:
+        yield from scan(columns=list(columns), filter=row_group_filter)
         return
-    for batch in scan(columns={name: pc.field(name) for name in columns} | {_HOLDS: of_rows}, filter=of_groups):
+    for batch in scan(
+        columns={name: pc.field(name) for name in columns} | {_HOLDS: row_filter}, filter=row_group_filter
+    ):
         yield batch.filter(batch[_HOLDS]).select(list(columns))
 
 

@@ -139,7 +139,7 @@ def _where_possible(
         for file, place in zip(files, _places(inside, (file[_PATH] for file in files)), strict=True)
     ]
     try:
-        where = None if side.where is None else pushed_down(side.where, plain_schema(schema)).of_groups
+        where = None if side.where is None else pushed_down(side.where, plain_schema(schema)).row_group_filter
     except UntranslatableError:  # Spark will read the rows
         return fragments
     return list(ds.FileSystemDataset(fragments, schema, parquet, store).get_fragments(where))

@@ -176,18 +176,18 @@ def snapshot_of(side: SideRows, table: Table) -> Snapshot | None:
     if side.version is None and side.as_of is None:
         return table.current_snapshot()
     if side.version is not None:
-        asked, snapshot = f"version {side.version}", table.snapshot_by_id(side.version)
+        version, snapshot = f"version {side.version}", table.snapshot_by_id(side.version)
     else:
         assert side.as_of is not None  # noqa: S101 - see above
         time = side.as_of if side.as_of.tzinfo is not None else side.as_of.replace(tzinfo=timezone.utc)
-        asked = f"version as of {time.isoformat()}"
+        version = f"version as of {time.isoformat()}"
         snapshot = table.snapshot_as_of_timestamp(int(time.timestamp() * 1000))
     if snapshot is not None:
         return snapshot
     if not snapshots:
-        raise InputError(f"{place} has no {asked}: nothing was ever written into it")
+        raise InputError(f"{place} has no {version}: nothing was ever written into it")
     oldest, newest = (f"{one.snapshot_id} of {time_of(one).isoformat()}" for one in (snapshots[0], snapshots[-1]))
-    raise InputError(f"{place} has no {asked}: its oldest is {oldest}, and its newest {newest}")
+    raise InputError(f"{place} has no {version}: its oldest is {oldest}, and its newest {newest}")
 
 
 def time_of(snapshot: Snapshot) -> datetime:

@@ -50,6 +50,6 @@ class LibraryRows(RowsWithoutFiles):
         names |= dict.fromkeys([] if where is None else sorted(where.columns))
         for table in gathered(self.batches(list(names), where), batch_rows):
             rows = plain(table)
-            for holds in () if where is None else (where.of_groups, where.of_rows):
+            for holds in () if where is None else (where.row_group_filter, where.row_filter):
                 rows = rows if holds is None else rows.filter(holds)
             yield columns_at(rows, places)

@@ -31,9 +31,9 @@ def validate_columns(
     lacking: Mapping[str, str], names: Sequence[str], roles: Roles, what: str, where: str | None, remedy: str = ""
 ) -> None:
     """Raise :class:`InputError` if ``roles`` or ``where`` use a column for which ``lacking`` has a file with rows."""
-    asked = [(f"the {role} column", column, outer_column(column, names)) for role, column in roles.columns()]
-    asked += [(f"the {what}.where column", name, name) for name in named_in(lacking, (), where)]
-    for title, column, outer in asked:
+    uses = [(f"the {role} column", column, outer_column(column, names)) for role, column in roles.columns()]
+    uses += [(f"the {what}.where column", name, name) for name in named_in(lacking, (), where)]
+    for title, column, outer in uses:
         if file := lacking.get(outer):
             raise lacking_column(file, title, column, what, remedy)
 

@@ -36,13 +36,13 @@ MOST_DIGITS = 38  # of a decimal that Spark reads
 class Selection:
     """The rows of ``source`` for which ``where`` is true.
 
-    ``nested`` maps the name of each role column inside another column to its place. ``what`` is the name of the side
+    ``inner_places`` maps the name of each role column inside another column to its place. ``what`` is the name of the side
     (input or truth) in messages.
     """
 
     source: Source
     where: Condition | None = None
-    nested: Mapping[str, Place] = field(default_factory=dict)
+    inner_places: Mapping[str, Place] = field(default_factory=dict)
     what: str = "input"
 
     @classmethod
@@ -80,7 +80,7 @@ class Selection:
     @property
     def schema(self) -> pa.Schema:
         """The schema of all columns. A column inside another column has the name that roles use."""
-        return nested_schema(self.source.schema, self.nested)
+        return nested_schema(self.source.schema, self.inner_places)
 
     def bucket_rows(self, columns: Sequence[str], arrays: Sequence[str] = ()) -> int:
         """Return the number of rows that the source yields before any condition, counted as in :meth:`Source.rows`.
@@ -112,18 +112,18 @@ class Selection:
         """Return a selection that may skip rows where an expression of ``holds``, called with a schema, is false."""
         if not self.source.pushes_conditions:
             return self
-        stored = [column for column in self.source.schema if column.name not in self.nested]
+        stored = [column for column in self.source.schema if column.name not in self.inner_places]
         where = self.where or Condition(None, None)
         for expression in holds(pa.schema(stored)):
-            both = expression if where.of_groups is None else where.of_groups & expression
-            where = replace(where, of_groups=both)
+            both = expression if where.row_group_filter is None else where.row_group_filter & expression
+            where = replace(where, row_group_filter=both)
         return replace(self, where=where)
 
     def _places(self, columns: Sequence[str], few: str | None) -> dict[str, Place]:
         return {name: replace(place, few=name == few) for name, place in self._at(columns).items()}
 
     def _at(self, columns: Sequence[str]) -> dict[str, Place]:
-        return {name: self.nested.get(name, Place(name, ())) for name in columns}
+        return {name: self.inner_places.get(name, Place(name, ())) for name in columns}
 
 
 def _condition(where: str | None, source: Source, what: str) -> Condition | None:
@@ -201,7 +201,7 @@ class Sides:
             (side, split)
             for side, (selection, roles) in enumerate(self.pairs)
             for split in selection.splits(
-                needed_columns(roles, plan), split_rows, roles.arrays, roles.of_rows.get(MODEL.key)
+                needed_columns(roles, plan), split_rows, roles.arrays, roles.row_columns.get(MODEL.key)
             )
         ]
 
@@ -220,7 +220,7 @@ class Sides:
         """Return the files of all sides in sets that hold whole groups, as ``colocation`` says."""
         return colocation.file_sets(
             [
-                selection.files(needed_columns(roles, plan), batch_rows, roles.of_rows.get(MODEL.key))
+                selection.files(needed_columns(roles, plan), batch_rows, roles.row_columns.get(MODEL.key))
                 for selection, roles in self.pairs
             ]
         )

@@ -120,9 +120,9 @@ class TextInput:
             schemas = list(pool.map(lambda fragment: _first_columns(fragment, kind, what), fragments))
         names = list(dict.fromkeys(name for columns in schemas for name in columns.names))
         # a JSON record may lack a field without a role
-        asked = None if kind == "csv" else {outer_column(column, names) for _, column in roles.columns()}
+        read = None if kind == "csv" else {outer_column(column, names) for _, column in roles.columns()}
         for field in fields or ():
-            if field.name not in names and names and (asked is None or field.name in asked):
+            if field.name not in names and names and (read is None or field.name in read):
                 lacks = f'the column "{shorten(field.name)}" of {what}.schema is not in the {what}'
                 raise InputError(f"{lacks}{hint(field.name, names, '')}")
         lacking = lacking_columns([columns.names for columns in schemas], stored.listing.files)

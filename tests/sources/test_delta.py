@@ -401,7 +401,7 @@ def test_conditions_leave_files_out_also_under_other_names(tmp_path: Path, where
         (tmp_path / "table" / added_to(tmp_path / "table", SECOND)["path"]).unlink()
     condition = pushed_down(where, source.schema)
     found = plain(pa.Table.from_batches(source.batches(sorted(condition.columns), condition)))
-    assert found.filter(condition.of_groups).num_rows == 2 * days
+    assert found.filter(condition.row_group_filter).num_rows == 2 * days
 
 
 def alter(table: Path, change: Callable[[dict[str, Any], list[dict[str, Any]]], None]) -> None:

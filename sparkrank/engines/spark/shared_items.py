@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import SparkSession
 
-    from sparkrank.engines.result import Solved
+    from sparkrank.engines.result import PassResult
     from sparkrank.metrics import Plan
 
 _ITEMS, _NAME, _TOTALS = "items", b"name", b"totals"
@@ -91,7 +91,7 @@ def shared_items(spark: SparkSession, items: ItemTable) -> ItemValues:
     return FileItems(name, items)
 
 
-def without_items(solved: Solved, plan: Plan) -> Solved:
+def without_items(solved: PassResult, plan: Plan) -> PassResult:
     """Return ``solved``, and free the tables of items in ``plan``, now or when Spark's rows of ``solved`` are freed.
 
     Spark keeps the file of a broadcast variable until the variable is destroyed. A group table that is a DataFrame may

@@ -149,11 +149,11 @@ def _problem_of(program: str, may_ship: bool) -> str | None:
         return "which is not there, or no program"
     if Path(path).absolute().parent == Path(sys.executable).absolute().parent and Path(path).name.startswith("python"):
         return None  # this is the Python of the current environment
-    return _asked(path, may_ship)
+    return _python_problem(path, may_ship)
 
 
 @functools.cache
-def _asked(program: str, may_ship: bool) -> str | None:
+def _python_problem(program: str, may_ship: bool) -> str | None:
     needed = NEEDED if may_ship else (*NEEDED, "sparkrank")
     try:
         done = subprocess.run(  # noqa: S603 - the very program that workers run

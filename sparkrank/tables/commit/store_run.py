@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from sparkrank.base.errors import StoreError, first_line, shorten
 from sparkrank.tables.commit.links import Commit, Table, write_parquet
-from sparkrank.tables.commit.manifests import Manifest, Stored, StoreFolder
+from sparkrank.tables.commit.manifests import Manifest, StoredManifest, StoreFolder
 from sparkrank.tables.commit.output_folder import RUNS_FOLDER
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class StoreRun:
     day: str
     column: str
     attempt: str
-    before: Stored
+    before: StoredManifest
     how: Commit
     known: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import PassResult
 from sparkrank.histogram.curve_points import pr_area, pr_points, roc_area, roc_points, sketched, thinned
 from sparkrank.histogram.threshold_sweep import Extent, Sweep
 from sparkrank.metrics import Plan
@@ -19,12 +19,12 @@ from sparkrank.states import ScoreHistogram, ScoreSeries
 _CURVES = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 
 
-def curves_table(solved: Solved, plan: Plan) -> pa.Table:
+def curves_table(solved: PassResult, plan: Plan) -> pa.Table:
     """Return about ``plan.curve_points`` points for each model, slice value and metric that is an area of a curve."""
     return pa.concat_tables([CURVES.schema.empty_table(), *(_curves(solved, plan) if plan.curve_points else ())])
 
 
-def _curves(solved: Solved, plan: Plan) -> Iterator[pa.Table]:
+def _curves(solved: PassResult, plan: Plan) -> Iterator[pa.Table]:
     drawn = [(metric, declared, declared.curve) for metric, declared in plan.histogram_metrics if declared.curve]
     for model, slice_, value in subjects_of(solved.partials, plan):
         for metric, declaration, curve in drawn:
@@ -39,7 +39,7 @@ def _curves(solved: Solved, plan: Plan) -> Iterator[pa.Table]:
             yield pa.Table.from_arrays(columns, schema=CURVES.schema)
 
 
-def bins_of_table(solved: Solved, series: ScoreSeries) -> ScoreHistogram:
+def bins_of_table(solved: PassResult, series: ScoreSeries) -> ScoreHistogram:
     """Return the score bins for a curve or for gains.
 
     Exact bins, which may be in a Spark table, are replaced with coarser bins.

@@ -16,7 +16,7 @@ FEW_ROWS = 512
 WAITING_BYTES = 16 << 20
 
 
-class ArrivingPieces:
+class PieceQueue:
     """A task's pieces (record batches) on the way to ``store``. Small pieces wait, and are joined and cut together."""
 
     def __init__(self, store: PieceStore) -> None:

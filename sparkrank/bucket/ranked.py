@@ -294,9 +294,9 @@ class RankedModel:
         return UnitTable.of_values(values, code, self.plan.definitions.counts_undefined_as)
 
     def part_means(self, parted: GroupSlice, tables: Sequence[tuple[list[int], UnitTable]]) -> Floats:
-        """Return Σ weight and Σ weight·value in each part as limbs of exact sums: coarse, fine and checked metrics.
+        """Return Σ weight and Σ weight·value in each part, as six floats each: coarse, fine and checked metrics.
 
-        The array has the shape (segments, metrics, 12).
+        Shape: (segments, metrics, 12).
         """
         coarse, others = self.plan.coarse_metrics, self.plan.fine_metrics
         checked = self.plan.checked_metrics
@@ -348,9 +348,9 @@ class RankedModel:
         return weights_of(self.ranking.judgments, self.chosen, weighed)
 
     def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
-        """Return the number of groups and each sum over rows in each part, as limbs of exact sums.
+        """Return the number of groups and each sum over rows in each part, as six floats that add up to it.
 
-        The array has the shape (segments, 1 + sums, 6). If possible, row counts are taken from ``bins``.
+        Shape: (segments, 1 + sums, 6). If possible, row counts are taken from ``bins``.
         """
         groups = whole_limbs(parted.segments.of(self.chosen).sizes(self._groups_evaluated()))
         rows = None
@@ -420,7 +420,7 @@ class RankedModel:
                 yield ScoreSeries(self.name, groups.name, value, rule), histogram
 
     def sums(self, groups: GroupSlice) -> Iterator[tuple[SliceKey, Floats]]:
-        """Yield the sums that pooled metrics need (over rows, of groups, of group amounts) as limbs of exact sums."""
+        """Yield the sums that pooled metrics need (over rows, of groups, of group amounts), each as six floats."""
         for quantity in self.plan.row_sums:
             yield self._key(groups, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(groups))
         if groups.name == ALL:

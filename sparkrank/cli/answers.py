@@ -1,4 +1,4 @@
-"""Print the answer of a command: as text, as one JSON document with ``--json``, or not at all with ``--quiet``.
+"""The answer of a command: text, one JSON document with ``--json``, or nothing with ``--quiet``.
 
 The message of an error is one sentence on the last line of stderr; with ``--json`` it is also a document on stdout.
 """

@@ -82,9 +82,9 @@ def compare(
 ) -> None:
     """Compare the models of stored days (--conf), or two runs (--left, --right), over all or over common groups.
 
-    With --conf, every model is compared with the baseline, by slice and metric, from the stored states of a day or of a
-    window: with --metric on every value of a slice, else of slices where it is sure. With --decompose, split the
-    difference of two means over the values of a slice: between two models or days of --conf, or between two runs.
+    With --conf, every model is compared with the baseline from the stored states of a day or of a window. Values of
+    slices are shown if they differ clearly; with --metric, all are shown. With --decompose, split the difference of two
+    means over the values of a slice: between two models or days of --conf, or between two runs.
     """
     sides = SideOptions(**side_options)
     import_plugins(plugins, "--plugin")

@@ -1,4 +1,4 @@
-"""Write why two libraries give different numbers for the same rows, as text and as values for JSON."""
+"""The reasons why two libraries give different numbers for the same rows, as text and as values for JSON."""
 
 from __future__ import annotations
 

@@ -64,14 +64,14 @@ def with_counted(values: Floats, counted_as: float | None) -> Floats:
     return values if counted_as is None else np.where(np.isnan(values), counted_as, values)
 
 
-def compare_pairs(metric: PairedMetric, parts: Iterable[PairValues]) -> PairedComparison:
+def compare_pairs(metric: PairedMetric, chunks: Iterable[PairValues]) -> PairedComparison:
     """Return the comparison by ``metric`` over all pairs of groups.
 
-    ``parts`` yields the values of the pairs in chunks.
+    ``chunks`` yields the values of the pairs, some at a time.
     """
     counts: Ints = np.zeros(5, np.int64)
     limbs: Floats = np.zeros(())
-    for part in parts:
+    for part in chunks:
         own, sums = _counts_and_sums(metric, part)
         counts, limbs = counts + own, limbs + sums
     n, n_unpaired, up, ties, down = counts.tolist()

@@ -88,7 +88,7 @@ class Pairs:
     n_left: int
     n_right: int
 
-    def parts(self) -> Iterator[tuple[Ints, Ints]]:
+    def chunks(self) -> Iterator[tuple[Ints, Ints]]:
         """Yield the left and right row numbers of the pairs, in chunks of at most :data:`PAIRS_AT_ONCE` pairs."""
         for start in range(0, len(self.left_rows), PAIRS_AT_ONCE):
             part = slice(start, start + PAIRS_AT_ONCE)

@@ -156,8 +156,8 @@ def _paired(
     results = []
     for metric in metrics:
         own = [[side.values(metric.name) for side in sides], *(weighing if metric.is_weighted else [])]
-        parts = ([(one[left_rows], other[right_rows]) for one, other in own] for left_rows, right_rows in pairs.parts())
-        results.append(compare_pairs(metric, parts))
+        chunks = ([(one[rows], other[others]) for one, other in own] for rows, others in pairs.chunks())
+        results.append(compare_pairs(metric, chunks))
     return pairs, results
 
 

@@ -240,11 +240,11 @@ class Spec(Section):
 
     @property
     def roles(self) -> Roles:
-        """The roles of the columns. Settings that are invalid raise :class:`sparkrank.base.errors.SpecError`."""
+        """The roles of the columns. Settings that are invalid raise :class:`SpecError`."""
         return self.roles_and_plan[0]
 
     def plan(self) -> Plan:
-        """Return the plan of the document. Raise :class:`sparkrank.base.errors.SpecError` if settings are invalid."""
+        """Return the plan of the document. Raise :class:`SpecError` if settings are invalid."""
         return self.roles_and_plan[1]
 
     @cached_property
@@ -332,14 +332,14 @@ class Spec(Section):
         return copied
 
     def limits(self, plan: Plan) -> Limits:
-        """Return the limits of checks. Raise :class:`sparkrank.base.errors.SpecError` if ``plan`` lacks a check."""
+        """Return the limits of checks. Raise :class:`SpecError` if ``plan`` lacks a check."""
         return limits_of(plan, self.quality.max_bad_fraction, self.quality.limits, "quality.limits")
 
     def judge(self, plan: Plan) -> Judge | None:
         """Return the judge that applies the gates to a day, or None if the spec has no gates.
 
-        Raise :class:`sparkrank.base.errors.SpecError` for a gate on a metric, model or slice that ``plan`` lacks, and
-        for a gate that may be about a metric of a missing plugin.
+        Raise :class:`SpecError` for a gate on a metric, model or slice that ``plan`` lacks, and for a gate that may be
+        about a metric of a missing plugin.
         """
         if self._plugin_error is not None and not all(
             self._is_known(gate.metric) and not is_pattern(gate.metric) for gate in self.gates

@@ -150,13 +150,13 @@ class Columns(_OfRows):
     columns. Metrics read the first label unless they name another. A model may have a label of its own, as in ``score:
     {cvr: {column: p_cvr, label: pay, among: click}}``. ``weight`` is the weight of a row in pooled metrics. ``cluster``
     says which groups depend on each other, for example the user of a session. ``title`` is the name of an item, which
-    explanations show. ``time`` says when a list was made, and is compared with the times of other sides. ``propensity``
-    is the probability that a relevant row was seen, or that a logged action was taken; with a truth, it is a column of
-    the truth. ``estimate`` and ``policy_estimate`` are the expected rewards of the action and of the policy. ``item``
-    is the key of an item, and ``reference_rank`` an order that some metrics compare with. ``model`` is the column that
-    names the model of each row in one long table. With ``items`` and ``true_items``, each row is a whole group, with
-    arrays of items. ``relevance`` says how true items without a label are labelled: 1 each (``membership``), or 1 /
-    position (``reciprocal_rank``).
+    explanations show. ``time`` says when a list was made, and is compared with the times of the truth, the interactions
+    and the catalog. ``propensity`` is the probability that a relevant row was seen, or that a logged action was taken;
+    with a truth, it is a column of the truth. ``estimate`` and ``policy_estimate`` are the expected rewards of the
+    action and of the policy. ``item`` is the key of an item, and ``reference_rank`` an order that some metrics compare
+    with. ``model`` is the column that names the model of each row in one long table. With ``items`` and ``true_items``,
+    each row is a whole group, with arrays of items. ``relevance`` says how true items without a label are labelled: 1
+    each (``membership``), or 1 / position (``reciprocal_rank``).
     """
 
     items: _ScoreByModel | None = None

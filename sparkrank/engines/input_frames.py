@@ -1,4 +1,4 @@
-"""Reads the rows of one input, the impressions or the truth, as a Spark DataFrame."""
+"""The rows of one input, the impressions or the truth, as a Spark DataFrame."""
 
 from __future__ import annotations
 

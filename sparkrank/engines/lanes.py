@@ -52,11 +52,11 @@ class Lane(Protocol):
         """Open the inputs of ``request``, for which :meth:`why_not` has returned None.
 
         ``opened`` has the sources that a previous lane opened, and ``left`` says why that lane gave up. Raise
-        :class:`sparkrank.base.errors.FrameLaneNeededError` if only Spark can read the rows correctly.
+        :class:`FrameLaneNeededError` if only Spark can read the rows correctly.
         """
 
     def check(self, plan: Plan) -> None:
-        """Raise :class:`sparkrank.base.errors.InputError` if a column is missing or its type does not fit its role."""
+        """Raise :class:`InputError` if a column is missing or its type does not fit its role."""
 
     def rows(self) -> int:
         """Return an upper bound on the number of rows, from which the number of buckets is chosen."""

@@ -19,7 +19,7 @@ from sparkrank.engines.bucket_evaluation import evaluate_buckets, evaluate_table
 from sparkrank.engines.colocation_check import validate_colocation
 from sparkrank.engines.crew import Crew
 from sparkrank.engines.file_evaluation import FILE_BATCH_ROWS, FileEvaluation
-from sparkrank.engines.group_files import GroupFiles, Part
+from sparkrank.engines.group_files import BucketGroups, GroupFiles
 from sparkrank.engines.progress import Progress, watched
 from sparkrank.engines.repeated_groups import repeated_keys_of_all, with_repeated_keys
 from sparkrank.engines.result import PassResult
@@ -193,11 +193,11 @@ def _gathered(
     """Merge the results of some buckets. Return the states, the names of group files, and groups kept in memory."""
     merged: list[Partials] = []
 
-    def groups() -> Iterator[Part]:
+    def groups() -> Iterator[BucketGroups]:
         for bucket, result in results:
             add_partials(merged, result.partials)
             if result.groups is not None:
-                yield Part(bucket, result.groups)
+                yield BucketGroups(bucket, result.groups)
 
     if files is not None:
         names = set(files.write(groups()))

@@ -50,7 +50,7 @@ def _release_once(unheld: weakref.finalize[..., _Lease], release: Callable[[], o
 class Refusal:
     """A feature (``what``) that a Spark session refuses, ``because`` of something, and what is done ``instead``.
 
-    A usual refusal causes no warning.
+    If ``is_usual`` is true, the refusal causes no warning.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""Check the metrics, definitions and roles of a column function, as ``sr.evaluate`` checks its arguments."""
+"""The plans of column functions. Metrics, definitions and roles are checked as by ``sr.evaluate``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ GROUP = "group"  # the key column, which has the index of the list
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """The plan of a column function, whose arguments have the given ``roles``. Pooled metrics are not ``by_group``."""
+    """The plan of a column function, whose arguments have the given ``roles``.
+
+    ``by_group`` is true for metrics of groups, and false for metrics of all rows together.
+    """
 
     plan: Plan
     roles: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Compute group metrics for the lists of an Arrow batch, with the same kernels as for a bucket.
+"""The values of group metrics for the lists of an Arrow batch, by the same kernels as for a bucket.
 
 A batch is one Arrow array whose elements are lists of structs, or several arrays whose lists have equal lengths. Each
 list is a group, and its index in the batch is the group's number.
@@ -58,7 +58,7 @@ class BatchLists:
     null: Flags
     columns: dict[str, pa.Array]
 
-    def parts(self) -> Iterator[BatchLists]:
+    def chunks(self) -> Iterator[BatchLists]:
         """Split the batch into chunks of whole lists. A chunk has up to :data:`MOST_ROWS` rows, or one longer list."""
         first, count = 0, len(self.null)
         if self.ends[-1] <= MOST_ROWS:
@@ -149,7 +149,7 @@ class BatchRankings:
         """Rank ``lists``. A list with a row that cannot be evaluated is ranked as if it were empty."""
         models: list[RankedModel] = []
         bad, repeated = [np.zeros(0, np.bool_)], 0
-        for part in lists.parts():
+        for part in lists.chunks():
             model, bad_lists, counts = _ranked(part, plan)
             models.append(model)
             bad.append(bad_lists)

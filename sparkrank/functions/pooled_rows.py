@@ -1,4 +1,4 @@
-"""Compute pooled metrics over Arrow batches of rows. Rows are reduced to score bins and sums, which bounds memory."""
+"""The values of pooled metrics over Arrow batches of rows, reduced to score bins and sums to bound memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FOLDED_ROWS = 1 << 19  # rows held before they are reduced to score bins and sum
 
 
 class PooledRows:
-    """Collects rows of all groups together, in batches. It keeps the latest rows, and the states of earlier rows."""
+    """The rows of all groups together, added in batches: the latest rows, and sums and score bins of earlier rows."""
 
     def __init__(self, column_plan: ColumnPlan) -> None:
         self._column_plan = column_plan

@@ -1,4 +1,4 @@
-"""Make Spark columns of metrics, with functions over Arrow batches of lists, or of the rows of a group."""
+"""Spark columns of metrics, computed by functions over Arrow batches of lists, or of the rows of a group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Name metrics as SQL functions, and register them in a session."""
+"""Metrics as SQL functions: their names, and their registration in a session."""
 
 from __future__ import annotations
 

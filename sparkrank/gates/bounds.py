@@ -175,19 +175,19 @@ class Max(_Bound):
 
 
 def interval_text(estimate: IntervalEstimate, line: float | None = None) -> str:
-    """Format a value with its interval for gate messages, with enough digits to distinguish them from ``line``."""
+    """Format a value with its interval for gate messages, with enough digits to tell them from the bound ``line``."""
     value, low, high = (shown_number(number, line) for number in estimate[:3])
     return value if _known(estimate.low) is None or _known(estimate.high) is None else f"{value} ({low} to {high})"
 
 
 def reach_text(estimate: IntervalEstimate, sign: int, line: float) -> str:
-    """Return a clause that says how far the interval reaches on the bad side of ``line``."""
+    """Return a clause that says how far the interval reaches on the bad side of the bound ``line``."""
     worst = _known(estimate.low if sign > 0 else estimate.high)
     return "its interval has no end there" if worst is None else f"the interval reaches {shown_number(worst, line)}"
 
 
 def alone_text(side: BoundVerdict, estimate: IntervalEstimate) -> str:
-    """Return a remark if the verdict was decided without an interval; otherwise an empty string."""
+    """Return a remark if the value alone, without an interval, decided the verdict; otherwise an empty string."""
     alone = side.verdict != "undecided" and _known(estimate.low) is None and _known(estimate.high) is None
     return " (the value alone decides: it has no interval by nature)" if alone else ""
 

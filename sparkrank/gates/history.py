@@ -37,8 +37,9 @@ class Band:
     """The value expected from the days before: about ``centre``, with a standard deviation of ``scatter``.
 
     The centre is the mean of ``alike`` days. The scatter is computed from all ``days``, with ``degrees`` of freedom.
-    ``strays`` is the number of outlying days, which are left out. ``usual`` is the usual standard error of a day, which
-    the scatter already includes. If ``by_weekday``, the centre is the mean of the days with the judged day's weekday.
+    ``strays`` is the number of outlying days, which are left out. ``usual`` is the standard error of a usual day (the
+    :data:`USUAL` quantile), which the scatter already includes. If ``by_weekday``, the centre is the mean of the days
+    with the judged day's weekday.
 
     ``reach`` is a range that the band always contains, for histories whose scatter may be too small; otherwise None.
     ``constant`` is None, or a value with the number of days that have it, if most days (or all days of that weekday)

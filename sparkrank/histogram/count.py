@@ -149,7 +149,7 @@ def count_segments(
 
     If ``owner`` is given, it has the index of each row's group, and ``segments`` are segments of groups. In the result,
     ``offset`` is the sum of score minus bin score over the rows of each bin, in units of the bin's width / 2^32; it is
-    0 if ``sums`` is false. For weighted rows, ``pos``, ``neg`` and ``offset`` are weighted sums in limbs.
+    0 if ``sums`` is false. For weighted rows, ``pos``, ``neg`` and ``offset`` are weighted sums of six floats.
     """
     weighted = rows.weights is not None
     if len(rows.scores) == 0:

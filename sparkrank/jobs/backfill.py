@@ -1,4 +1,4 @@
-"""Evaluate many days in one session, one after the other, earliest first.
+"""The evaluation of many days in one session, one after the other, earliest first.
 
 A day is skipped if the same spec has already written its tables, even if the input has changed since then.
 """

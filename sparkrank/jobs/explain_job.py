@@ -1,4 +1,4 @@
-"""Explain how metrics are computed for chosen groups, whose rows are picked in one pass over the input."""
+"""Explanations of metrics for chosen groups, whose rows are picked in one pass over the input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Apply gates to a run before its commit, to stored days and windows, and to many past nights in a replay.
+"""Gates of a run before its commit, of stored days and windows, and of many past nights in a replay.
 
 ``sparkrank gate`` judges again without writing, so the recorded verdicts remain the verdicts of the run.
 """

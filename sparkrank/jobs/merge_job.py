@@ -1,4 +1,4 @@
-"""Compute the metrics of a window of days from the stored states of the days, without reading impressions.
+"""The metrics of a window, merged from the stored states of its days without reading impressions.
 
 A group that occurs on two days counts twice: a mean over the window is the mean over (group, day) pairs.
 """
@@ -60,8 +60,8 @@ def merge_days(
 
     ``spark`` reads and writes files that Arrow cannot, and may be None if there are no such files. ``before_commit`` is
     called right before the new tables become visible. Raise :class:`InputError` if state files cannot be read, or if
-    days have no states and ``allow_missing`` is False, and :class:`sparkrank.base.errors.StateError` if the states do
-    not fit ``spec``. After an error, no table has changed.
+    days have no states and ``allow_missing`` is False, and :class:`StateError` if the states do not fit ``spec``. After
+    an error, no table has changed.
     """
     started_at = dt.datetime.now(dt.timezone.utc)
     writes_report = validate_report(spec)

@@ -1,4 +1,4 @@
-"""Send the events of a day that a spec requests: its start, and its completion or failure."""
+"""The events of a day that a spec requests: its start, and its completion or failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report a day to the run of Dagster that started the command.
+"""The report of a day to the run of Dagster that started the command.
 
 Dagster gets the day's metrics, and its gates as checks.
 """

@@ -1,4 +1,4 @@
-"""Explain why two libraries give different numbers for the same rows, by the settings in which their presets differ.
+"""The reasons why two libraries give different numbers for the same rows: settings of their presets.
 
 Metrics that differ only in parameters share a pass. Each changed setting of the whole evaluation needs another pass.
 """

@@ -1,4 +1,4 @@
-"""Write the numbers of a stored day or window as a file for Prometheus, in its text format.
+"""The numbers of a stored day or window as a file for Prometheus, in its text format.
 
 The textfile collector of the node exporter, or a push gateway, reads such a file.
 """

@@ -1,4 +1,4 @@
-"""Publish stored days and windows. Their copies in other places are brought to the current runs."""
+"""The copies of stored days and windows in other places, which are brought to the current runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Log a stored day to the trackers of a spec. Trackers get no reader options and no group keys."""
+"""The log of a stored day in the trackers of a spec. Trackers get no reader options and no group keys."""
 
 from __future__ import annotations
 

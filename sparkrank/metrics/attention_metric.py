@@ -75,7 +75,7 @@ class AttentionMetric(MetricKind):
     def amounts_of_parts(self, merged: Merged, subject: Subject, metric: Metric, parts: int) -> ValueAmounts | None:
         """Return the amounts for each part (fixed subset) of the groups, or None without parts.
 
-        Amounts that are due by a table of items are the same without any part.
+        Due amounts that come from a table of items are the same whichever part is left out.
         """
         whole, key = self.amounts(merged, subject, metric), subject.state(self.exposure_of(metric).by_part)
         return whole.of_parts(merged.partials.items, key, parts, varies=metric[AGAINST.name] == RELEVANT)

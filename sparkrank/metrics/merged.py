@@ -51,6 +51,8 @@ class SweptKind(Protocol):
 
 @dataclass(frozen=True)
 class MeasuredTerms:
+    """The ``terms`` of a metric over all score bins, and the ``extent`` (totals) of the rows in the bins."""
+
     terms: Terms
     extent: Extent
 
@@ -100,7 +102,7 @@ class MetricColumns(NamedTuple):
 
 
 class WithoutParts(NamedTuple):
-    """The ``value`` of a metric over all parts, and its values without each part.
+    """The ``value`` of a metric over all groups, and its values without each part (fixed subset) of the groups.
 
     The other fields are arrays with one number for each part: ``without`` is the metric's value without the groups of
     the part, ``weights`` is the weight of that value, and ``sizes`` is the number of groups in the part.
@@ -151,12 +153,12 @@ class Merged:
 
     @cached
     def without_parts(self, subject: Subject, metric: Metric) -> WithoutParts | None:
-        """Return the values of ``metric`` for ``subject`` without each single part of the groups, or None."""
+        """Return the values of ``metric`` for ``subject`` without each part (fixed subset) of the groups, or None."""
         return None if self._lacks_label(metric) else kind_of(metric).without_parts(self, subject, metric)
 
     @cached
     def bins_of_parts(self, subject: Subject, rule: BinRule, metric: str = "") -> BinsOfParts | None:
-        """Return the bins of each part by a coarse ``rule``: bins of scores, or of per-group values of ``metric``."""
+        """Return the coarse bins of each part (fixed subset) of the groups: of scores, or of values of ``metric``."""
         series = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule, metric))
         return None if series is None else series.of_value(rule, subject.slice_value)
 
@@ -229,11 +231,11 @@ class MetricKind(Declaration):
         raise NotImplementedError
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:  # noqa: ARG002
-        """Return the values of ``metric`` without each part, or None if an interval from them would be misleading."""
+        """Return the values without each part (fixed subset) of the groups; None if an interval would be misleading."""
         return None
 
     def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:  # noqa: ARG002
-        """Return the values of ``metric`` on halves of the parts, and the number of parts that contain groups.
+        """Return the values of ``metric`` on halves of the parts (sets of groups), and the number of parts in use.
 
         There are several ways to divide the parts into halves. ``sides`` has the states of one or two models. For one,
         the values have shape (1, 2, ways). For two, the shape is (3, 2, ways): first the values after two models

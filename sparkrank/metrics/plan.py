@@ -267,7 +267,7 @@ class Plan:
 
     @cached_property
     def parted_rules(self) -> Mapping[BinRule, bool]:
-        """The coarse bin rules of the bins by part, each with whether its bins need the sums of their scores."""
+        """The rules of coarse score bins by part of the groups, each with whether its bins need sums of scores."""
         parted = [pair for pair in self.histogram_metrics if pair[1].interval != "none"]
         return _summed((coarse(declared.rule_of(metric)), declared.score_sums) for metric, declared in parted)
 

@@ -44,16 +44,13 @@ def weights_without(sums: Mapping[RowSum, Floats]) -> Floats:
 
 
 def limbs_left(sums: Mapping[RowSum, Floats], parts: Ints) -> list[dict[RowSum, list[float]]]:
-    """Return the totals of ``sums`` (limbs of shape (parts, 6)) over all parts, and then without each of ``parts``."""
+    """Return the totals of ``sums`` (six floats a part of groups) over all parts, then without each of ``parts``."""
     every = {row_sum: limbs.sum(axis=0)[np.newaxis] for row_sum, limbs in sums.items()}
     return limbs_of_each({total: np.concatenate([all_, all_ - sums[total][parts]]) for total, all_ in every.items()})
 
 
 def limbs_of_each(sums: Mapping[RowSum, Floats]) -> list[dict[RowSum, list[float]]]:
-    """Return one dictionary for each row of ``sums`` (shape (n, 6)).
-
-    Its limbs are lists, because Python adds these up fast.
-    """
+    """Return a dictionary for each row of ``sums`` (shape (n, 6)). It has lists, because Python adds these up fast."""
     rows = zip(*(limbs.tolist() for limbs in sums.values()), strict=True)
     return [dict(zip(sums, row, strict=True)) for row in rows]
 

@@ -111,6 +111,8 @@ class EvaluatorColumns(TypedDict, total=False):
 
 
 class EvaluatorLimits(TypedDict, total=False):
+    """The params for rejected rows and for the number of buckets, as keyword arguments."""
+
     maxBadFraction: float | None
     buckets: int | None
 

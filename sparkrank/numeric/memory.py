@@ -1,7 +1,4 @@
-"""Functions that keep freed memory or return it to the system. numpy and Arrow have different allocators.
-
-numpy allocates from glibc, Arrow from an allocator of its own.
-"""
+"""Functions that keep freed memory or return it to the system. numpy allocates from glibc, Arrow by its own means."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class BackfilledDay:
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A stored day of the same spec, with its numbers of ``rows``, ``groups`` and ``buckets``.
+    """A stored day of a spec, with its numbers of ``rows``, ``groups`` and ``buckets``.
 
     ``seconds`` has the run time of each stage.
     """

@@ -1,4 +1,4 @@
-"""Make a request from the arguments of ``sr.evaluate`` or ``sr.explain``."""
+"""The request made from the arguments of ``sr.evaluate`` or ``sr.explain``."""
 
 from __future__ import annotations
 

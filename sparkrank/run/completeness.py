@@ -32,10 +32,10 @@ INPUT, TRUTH = "input", "truth"
 
 @dataclass(frozen=True)
 class Completeness:
-    """What the spec expects of the inputs of a day.
+    """The expectations of a spec about the inputs of a day.
 
-    ``least`` has, by input, the lowest allowed numbers of rows, each with a text about its setting. ``warnings`` are
-    about checks that were skipped.
+    ``least`` has, by input, the lowest allowed numbers of rows, each with a text about its setting. ``warnings`` name
+    the checks that were skipped.
     """
 
     least: Mapping[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Completeness:
 
     @classmethod
     def of(cls, spec: Spec, day: str, sides: Mapping[str, SideRows], spark: SparkSession | None) -> Completeness:
-        """Return what ``spec`` expects for ``day``. ``sides`` has the rows of each input by its name, such as truth.
+        """Return the expectations of ``spec`` for ``day``. ``sides`` has the rows of each input by name, such as truth.
 
         Raise :class:`InputError` if a marker file is missing, if the newest commit is too old, or if the tables of the
         day before cannot be read.

@@ -1,4 +1,4 @@
-"""Make the request of a spec for one day, and list the locations that are read and written for that day."""
+"""The request of a spec for one day, and the locations that are read and written for that day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the steps of every evaluation: open the rows, check their schema, count, evaluate, and refuse or warn."""
+"""The steps of every evaluation: open the rows, check their schema, count, evaluate, and refuse or warn."""
 
 from __future__ import annotations
 
@@ -68,8 +68,8 @@ class OpenRequest:
     def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> EvaluationOutcome:
         """Evaluate the rows in one pass. If ``files`` is given, the workers write the group table there.
 
-        Raise :class:`sparkrank.base.errors.InputError` if the rows cannot be used or a limit is exceeded. After any
-        error, all files written to ``files`` are removed.
+        Raise :class:`InputError` if the rows cannot be used or a limit is exceeded. After any error, all files written
+        to ``files`` are removed.
         """
         try:
             with stages.stage("evaluate", self.rows):

@@ -1,4 +1,4 @@
-"""Choose the lane (scan, local or frame) of a request, in the same way for every function and command."""
+"""The choice of the lane (scan, local or frame) of a request, the same for every function and command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Count the popularity of items in a separate pass over the interactions, which reads only groups and items.
+"""The popularity of items, from a separate pass over the interactions that reads only groups and items.
 
 Stored days may take the place of the interactions. These days have counted the items of their relevant rows.
 """

@@ -1,4 +1,4 @@
-"""Make the table ``runs``, which records the time, versions and settings of a run."""
+"""The table ``runs``, which records the time, versions and settings of a run."""
 
 from __future__ import annotations
 

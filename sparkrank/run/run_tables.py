@@ -1,4 +1,4 @@
-"""Make all tables of a day's run from the results of its evaluation."""
+"""All tables of a day's run, made from the results of its evaluation."""
 
 from __future__ import annotations
 

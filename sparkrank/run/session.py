@@ -1,4 +1,4 @@
-"""Start and stop the Spark session of a command."""
+"""The Spark session of a command: its start and its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time the named stages of a run, and write progress lines to stderr during a long stage."""
+"""The named stages of a run: their times, and progress lines on stderr during a long stage."""
 
 from __future__ import annotations
 

@@ -29,15 +29,18 @@ def filtered(
         yield batch.filter(batch[_HOLDS]).select(list(columns))
 
 
-def in_splits(parts: Iterable[tuple[T, int]], split_rows: int, most: int | None = None) -> list[list[T]]:
-    """Group ``parts`` (part, rows) into splits of about ``split_rows`` rows and up to ``most`` parts, largest first."""
+def in_splits(items: Iterable[tuple[T, int]], split_rows: int, most: int | None = None) -> list[list[T]]:
+    """Group ``items``, pairs of an item and its rows, into splits of about ``split_rows`` rows, largest first.
+
+    A split has up to ``most`` items.
+    """
     splits: list[list[T]] = []
     sizes: list[int] = []
-    for part, rows in parts:
+    for item, rows in items:
         if not splits or sizes[-1] + rows > split_rows or len(splits[-1]) == most:
             splits.append([])
             sizes.append(0)
-        splits[-1].append(part)
+        splits[-1].append(item)
         sizes[-1] += rows
     return [splits[index] for index in sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)]
 

@@ -30,7 +30,7 @@ MOST_OF_A_CORE = 1 / 2
 
 
 class FileSet(NamedTuple):
-    """The files that one task reads as a whole, each with the number of its side, and their total number of rows."""
+    """The files that one task reads as a whole, each with the number of its input, and their total number of rows."""
 
     files: tuple[tuple[int, FileSplit], ...]
     rows: int
@@ -40,8 +40,8 @@ class FileSet(NamedTuple):
 class Colocation:
     """The place of all rows of a group: in one of the ``files``, in one of the ``folders``, or ``sorted`` in one file.
 
-    Files of several sides are read together if they have the same number, or the same values of ``columns``, which
-    folder names give. If ``columns`` is None, these are all columns that the folders of every side give.
+    Files of several inputs are read together if they have the same number, or the same values of ``columns``, which
+    folder names give. If ``columns`` is None, these are all columns that the folders of every input give.
     """
 
     by: Literal["files", "folders", "sorted"]
@@ -61,9 +61,9 @@ class Colocation:
         return f"grouped is {self.by}" + (", which is not checked" if not self.is_checked else "")
 
     def file_sets(self, sides: Sequence[Sequence[FileSplit]]) -> list[FileSet]:
-        """Return the files of all ``sides`` in sets, each of which one task reads, the largest set first.
+        """Return the files of all inputs (``sides``) in sets, each of which one task reads, the largest set first.
 
-        Raises :class:`SpecError` if groups should stand in folders, but the files of a side are not in folders.
+        Raises :class:`SpecError` if groups should stand in folders, but the files of an input are not in folders.
         """
         columns = self._columns(sides)
         if self.by == "folders" and not columns:

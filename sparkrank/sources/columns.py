@@ -44,7 +44,7 @@ def check_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input
 
 
 def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Schema:
-    """Return a schema that fits the bucket rows of all sides. Integers and floats take the widest type."""
+    """Return a schema that fits the bucket rows of all inputs (``sides``). Integers and floats take the widest type."""
     read = [pa.schema(list(map(schema.field, needed_columns(roles, plan)))) for schema, roles in sides]
     schemas = [
         bucket_rows(columns.empty_table(), roles, plan).schema for columns, (_, roles) in zip(read, sides, strict=True)
@@ -55,7 +55,7 @@ def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Sc
 def bucket_tables(
     tables: Iterable[pa.Table], roles: Roles, plan: Plan, schema: pa.Schema, first: int
 ) -> Iterator[pa.Table]:
-    """Convert ``tables`` of one side to bucket rows with the ``schema`` of all sides, in tables of bounded size.
+    """Convert ``tables`` of one input to bucket rows with the ``schema`` of all inputs, in tables of bounded size.
 
     Lists in arrays are numbered from ``first``.
     """
@@ -73,7 +73,7 @@ def bucket_tables(
 
 
 def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.Table:
-    """Convert the ``rows`` of a side to bucket rows. Rows with arrays are lists, numbered from ``first``."""
+    """Convert the ``rows`` of one input to bucket rows. Rows with arrays are lists, numbered from ``first``."""
     if roles.true_items is not None:
         return array_rows(rows, roles, plan, first)
     nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
@@ -130,7 +130,7 @@ def _missing(role: Role, roles: Roles, rows: int) -> pa.ChunkedArray:
 
 
 def past_number(roles: Roles, plan: Plan) -> int:
-    """Return the number of the table of the past with the columns ``roles``, from 1, or 0 for another side."""
+    """Return the number of the table of the past with the columns ``roles``, from 1, or 0 for another input."""
     return 0 if roles.past_name is None else plan.past.index(roles.past_name) + 1
 
 

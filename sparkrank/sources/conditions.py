@@ -41,12 +41,12 @@ Token = tuple[str, str]
 
 
 class UntranslatableError(ValueError):
-    """Raised for a condition that only Spark can evaluate. The message says why."""
+    """The error for a condition that only Spark can evaluate. The message says why."""
 
 
 @dataclass(frozen=True)
 class ColumnTest:
-    """A ``column`` of the type ``kind``, a ``sign`` (an operator, IN, IS NULL, IS NOT NULL), and its ``values``."""
+    """A test of a ``column`` of the type ``kind`` by a ``sign`` (an operator, IN, IS [NOT] NULL) and ``values``."""
 
     column: str
     sign: str

@@ -41,7 +41,7 @@ _GONE = re.compile(r"Object at location (.+?) not found|File not found: (\S+)") 
 
 
 def open_delta(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
-    """Open the files of the Delta table of ``side``, or its rows if the files alone do not determine them.
+    """Open the files of the Delta table of an input (``side``), or its rows if the files do not determine them.
 
     Files that the condition of ``side`` rules out by their partition are not opened.
     """

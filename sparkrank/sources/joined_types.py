@@ -1,4 +1,4 @@
-"""Checks of column types. A type must fit the column's role, and columns that join two sides need comparable types."""
+"""Checks of column types. A type must fit its column's role, and columns that join inputs need comparable types."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TYPE_NAME = b"type name"  # the key of the metadata of a field whose type the us
 
 
 def joined_columns(roles: Roles, beside: Roles) -> list[tuple[str, str, str]]:
-    """Return the columns that join lists with another side: (role, column of the lists, column of the other side)."""
+    """Return the columns that join lists with another input: (role, column of the lists, column of that input)."""
     items = [(role_title(model, ITEMS.name, column), column) for model, column in roles.scores.items()]
     if roles.true_items is not None and not beside.past_name:
         return [(*listed, roles.true_items) for listed in items]
@@ -43,10 +43,10 @@ def joined_columns(roles: Roles, beside: Roles) -> list[tuple[str, str, str]]:
 def check_joined(
     schema: pa.Schema, other: pa.Schema, roles: Roles, beside: Roles, sides: tuple[str, str] = ("lists", "truth")
 ) -> None:
-    """Raise :class:`InputError` if group keys or items of two ``sides`` have types whose values cannot be equal.
+    """Raise :class:`InputError` if group keys or items of two inputs (``sides``) have types that cannot be equal.
 
-    The sides have the schemas ``schema`` and ``other``. Slice columns must be integers on both sides or on neither
-    side, and times of one kind.
+    The inputs have the schemas ``schema`` and ``other``. Slice columns must be integers in both or in neither, and
+    times of one kind.
     """
     joined = [(*columns, fit) for columns in joined_columns(roles, beside)]
     alike = lambda kind, other: _is_integer(kind) == _is_integer(other)  # noqa: E731 - a rule like the other

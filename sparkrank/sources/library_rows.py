@@ -22,7 +22,7 @@ from sparkrank.sources.types import plain
 class LibraryRows(RowsWithoutFiles):
     """The rows of one version of a lake table, in one stream of the ``library``.
 
-    ``batches`` returns the named columns of all rows that a condition may leave. It is not shown, because it may hold
+    ``batches`` returns the named columns of all rows that a condition may leave. ``repr`` hides it, because it may hold
     the credentials of a store.
     """
 

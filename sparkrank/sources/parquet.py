@@ -37,7 +37,7 @@ SPLIT_ROWS = 2_000_000
 
 @dataclass(frozen=True)
 class ParquetSplit:
-    """The fragments that one task reads, their row count before filters, and their files' sizes and times."""
+    """The row groups that one task reads, their row count before filters, and their files' sizes and times."""
 
     fragments: tuple[ds.ParquetFileFragment, ...]
     rows: int

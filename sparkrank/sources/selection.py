@@ -36,8 +36,8 @@ MOST_DIGITS = 38  # of a decimal that Spark reads
 class Selection:
     """The rows of ``source`` for which ``where`` is true.
 
-    ``inner_places`` maps the name of each role column inside another column to its place. ``what`` is the name of the side
-    (input or truth) in messages.
+    ``inner_places`` maps the name of each role column inside another column to its place. ``what`` is the name of the
+    input in messages, such as truth.
     """
 
     source: Source
@@ -47,7 +47,7 @@ class Selection:
 
     @classmethod
     def of(cls, source: Source, roles: Roles, what: str, where: Condition | None = None) -> Selection:
-        """Return a selection from ``source`` (the side ``what``) that finds role columns inside other columns."""
+        """Return a selection from ``source``, called ``what`` in messages, that finds columns inside other columns."""
         shapes = {column.name: shape_of(column.type) for column in source.schema}
         return cls(source, where, places(roles, shapes, what), what)
 
@@ -157,7 +157,7 @@ def _is_of_every_lane(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Sides:
-    """The sides of an input with their roles: an impression log, or lists (of one or all models) and their truth."""
+    """All inputs of an evaluation with their roles: a log, or lists (of one or all models) and their truth."""
 
     pairs: Sequence[tuple[Selection, Roles]]
     roles: Roles
@@ -166,12 +166,12 @@ class Sides:
     def open(
         cls, sides: Sequence[tuple[SideRows, Roles]], roles: Roles, plan: Plan, opened: dict[str, Source]
     ) -> Sides:
-        """Open every side with :meth:`Selection.open`."""
+        """Open every input with :meth:`Selection.open`."""
         return cls([(Selection.open(side, of_side, plan, opened), of_side) for side, of_side in sides], roles)
 
     @property
     def rows(self) -> int:
-        """The number of bucket rows in all sides before any condition. A row with long strings counts as several."""
+        """The number of bucket rows of all inputs before any condition. A row with long strings counts as several."""
         return sum(
             selection.bucket_rows(list(dict.fromkeys(column for _, column in roles.columns())), roles.arrays)
             for selection, roles in self.pairs
@@ -183,7 +183,7 @@ class Sides:
         return [sentence for selection, _ in self.pairs for sentence in selection.source.warnings]
 
     def check(self, plan: Plan) -> None:
-        """Raise :class:`sparkrank.base.errors.InputError` for a column that is missing or does not fit its role."""
+        """Raise :class:`InputError` for a column that is missing or does not fit its role."""
         for selection, roles in self.pairs:
             check_schema(selection.schema, roles, plan, selection.what)
         (first, of_first), *others = self.pairs
@@ -192,11 +192,11 @@ class Sides:
             check_joined(first.schema, selection.schema, of_first, roles, (name, selection.what))
 
     def schema(self, plan: Plan) -> pa.Schema:
-        """Return the schema of bucket rows, which is the same for all sides."""
+        """Return the schema of bucket rows, which is the same for all inputs."""
         return bucket_schema([(selection.schema, roles) for selection, roles in self.pairs], plan)
 
     def splits(self, plan: Plan, split_rows: int) -> list[SideSplit]:
-        """Return the splits of all sides. Each split is sent only to the task that reads it."""
+        """Return the splits of all inputs. Each split is sent only to the task that reads it."""
         return [
             (side, split)
             for side, (selection, roles) in enumerate(self.pairs)
@@ -207,7 +207,7 @@ class Sides:
 
     @property
     def group_folders(self) -> tuple[str, ...]:
-        """The columns of the group key that folder names give on every side, by one name and in one type."""
+        """The columns of the group key that folder names give in every input, by one name and in one type."""
         return tuple(
             names[0]
             for names in zip(*(roles.group for _, roles in self.pairs), strict=True)
@@ -217,7 +217,7 @@ class Sides:
         )
 
     def file_sets(self, plan: Plan, colocation: Colocation, batch_rows: int) -> list[FileSet]:
-        """Return the files of all sides in sets that hold whole groups, as ``colocation`` says."""
+        """Return the files of all inputs in sets that hold whole groups, as ``colocation`` says."""
         return colocation.file_sets(
             [
                 selection.files(needed_columns(roles, plan), batch_rows, roles.row_columns.get(MODEL.key))
@@ -226,7 +226,7 @@ class Sides:
         )
 
     def key_reader(self, plan: Plan, batch_rows: int) -> Callable[[int, str], Iterator[pa.Table]]:
-        """Return a function that reads only the group keys of a file, given the number of its side and its path."""
+        """Return a function that reads only the group keys of a file, given the number of its input and its path."""
         schema = self.schema(plan)
         files = {
             (side, file.path): (roles, file)

@@ -26,7 +26,7 @@ _TEXTS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"", re.DOTALL
 
 @dataclass(frozen=True)
 class StoredFiles:
-    """The files at ``path`` in a ``store``. Spark needs ``prefix`` (None if unknown) before paths in the store."""
+    """The files of an input at ``path`` in a ``store``. Spark needs ``prefix`` (None if unknown) before their paths."""
 
     path: str
     what: str

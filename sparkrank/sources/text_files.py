@@ -56,7 +56,7 @@ _REMEDY = ", so write null where there is no value, or name the types of all col
 
 
 class TextContentError(InputError):
-    """Raised if the content of files cannot be read. No other reader is tried, as it would find different rows."""
+    """The error if the content of files cannot be read. No lane tries another reader: its rows could differ."""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class NonzeroSums:
         return replace(self, cells=cells[order], numbers=self.numbers[:, order])
 
     def carried(self) -> NonzeroSums:
-        """Return the same sums with limbs in the canonical form of :func:`sparkrank.numeric.exact_sums.carried`."""
+        """Return the same sums with their floats in the form of :func:`sparkrank.numeric.exact_sums.carried`."""
         count, columns = len(self.cells), self.columns
         names_at_a_time = max(1, CARRIED_BYTES // (8 * columns * max(1, count)))
         used, numbers = [np.empty(0, np.int64)], [np.empty((0, count))]
@@ -153,6 +153,8 @@ def _union(numbers: Sequence[Ints]) -> tuple[Ints, list[Ints]]:
 
 @dataclass(frozen=True)
 class SlicedSums:
+    """The sums of each model for the ``values`` of one slice, by part (fixed set) of the groups."""
+
     values: tuple[str | None, ...]
     by_model: Mapping[str, NonzeroSums]
 

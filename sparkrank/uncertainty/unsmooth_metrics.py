@@ -31,7 +31,7 @@ TestWithErrors: TypeAlias = tuple[Difference, StandardErrors | None]
 def noise_interval(
     side: SubjectStates, metric: Metric, row: MetricRow, stderr: float, degrees: float, level: float
 ) -> Interval:
-    """Return the interval of a value with a noise floor, given ``stderr``, its standard error from the parts."""
+    """Return the interval of a value with a noise floor, given ``stderr``, its standard error from the jackknife."""
     mixed = kind_of(metric).mixed_values(metric, side)
     bias = 0.0 if mixed is None else bias_of_halves(mixed[0][0])
     ends = metric.declaration.range_of(metric)
@@ -67,7 +67,7 @@ def percentile_test(
 def swapped_test(
     ours: SubjectStates, theirs: SubjectStates, metric: Metric, difference: float, level: float, effective: float
 ) -> TestWithErrors | None:
-    """Return the test of a difference between values with a noise floor. It exchanges parts of the groups.
+    """Return the test of a difference between values with a noise floor. It exchanges fixed subsets of the groups.
 
     The result is None if a noise floor or a value on half of the groups is missing.
     """

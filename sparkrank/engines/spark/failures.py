@@ -49,7 +49,7 @@ _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTI
 
 @contextmanager
 def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
-    """Raise errors from tasks again as :class:`sparkrank.base.errors.SparkrankError`, inside a ``with`` block.
+    """Raise errors from tasks again as :class:`SparkrankError`, inside a ``with`` block.
 
     Files that Spark cannot read and values that make SQL fail become :class:`InputError`. Unknown errors pass
     unchanged.
@@ -126,7 +126,7 @@ def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
 
 @contextmanager
 def condition_errors(what: str, condition: str) -> Iterator[None]:
-    """Raise errors in the SQL of ``condition`` as :class:`sparkrank.base.errors.SpecError`, inside a ``with`` block."""
+    """Raise errors in the SQL of ``condition`` as :class:`SpecError`, inside a ``with`` block."""
     try:
         yield
     except Exception as error:

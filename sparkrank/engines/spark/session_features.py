@@ -1,4 +1,4 @@
-"""What a Spark session permits. Only this module asks, and sparkrank continues if the session refuses."""
+"""The features that a Spark session permits. Only this module asks, and sparkrank continues after a refusal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNKNOWN_SETTING = "SQL_CONF_NOT_FOUND"
 
 @dataclass(frozen=True)
 class SessionFeatures:
-    """What a session offers to one evaluation: a ``context`` if RDDs are needed and available, and the ``refusals``."""
+    """The features of a session for an evaluation: a ``context`` if RDDs are needed and available, and ``refusals``."""
 
     context: SparkContext | None = None
     refusals: tuple[Refusal, ...] = ()

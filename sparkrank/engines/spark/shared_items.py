@@ -92,11 +92,9 @@ def shared_items(spark: SparkSession, items: ItemTable) -> ItemValues:
 
 
 def without_items(solved: PassResult, plan: Plan) -> PassResult:
-    """Return ``solved``, and free the tables of items in ``plan``, now or when Spark's rows of ``solved`` are freed.
-
-    Spark keeps the file of a broadcast variable until the variable is destroyed. A group table that is a DataFrame may
-    be computed anew at any time, so that its variables last as long as the session.
-    """
+    """Return ``solved``, and free the tables of items in ``plan``, now or when Spark's rows of ``solved`` are freed."""
+    # Spark keeps the file of a broadcast variable until the variable is destroyed. A group table that is a DataFrame
+    # may be computed anew at any time, so its variables last as long as the session.
     if solved.groups is not None and not isinstance(solved.groups, pa.Table):
         return solved
     for items in plan.items:

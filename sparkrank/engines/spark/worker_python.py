@@ -1,4 +1,4 @@
-"""Checks the Python of Spark's workers, before work starts if possible. Any problem is reported in one message."""
+"""Checks of the Python of Spark's workers, before work starts if possible. One message reports any problem."""
 
 from __future__ import annotations
 

@@ -153,8 +153,8 @@ def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) 
     """Return the folder that holds the rows of ``day`` for each of the tables ``names``, by table name.
 
     If a link or a manifest names the run of the day, these are the folders of that run. Otherwise, they are partitions
-    of the tables, such as ``metrics/day=2026-11-19``. Raises :class:`sparkrank.base.errors.InputError` if the manifest
-    is invalid, and Arrow's own errors if Arrow fails.
+    of the tables, such as ``metrics/day=2026-11-19``. Raises :class:`InputError` if the manifest is invalid, and
+    Arrow's own errors if Arrow fails.
     """
     local, shown = local_path(output), shown_run(output, day, column)
     if local is not None and shown is not None:

@@ -88,8 +88,8 @@ def lake_type(kind: pa.DataType) -> pa.DataType:
 class Publisher(ABC):
     """A place with copies of stored days: one table for each table of the output.
 
-    A publisher is made with the values of :attr:`keys`. Every method may raise
-    :class:`sparkrank.base.errors.StoreError` if the place does not answer.
+    A publisher is made with the values of :attr:`keys`. Every method may raise :class:`StoreError` if the place does
+    not answer.
     """
 
     word: ClassVar[str]  # the value of ``format`` in a spec, and the extra with the library

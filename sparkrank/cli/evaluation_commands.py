@@ -66,9 +66,7 @@ def evaluate(
     """Evaluate a day of impressions, or many in one session, and replace each in the tables."""
     window = _window(day, first, last, of_many)
     if window is not None and prometheus is not None:
-        raise click.UsageError(
-            "--prometheus writes the metrics of one day, but --from and --to name many: merge writes those of a window"
-        )
+        raise click.UsageError("--prometheus writes one day, but --from and --to name several: use merge for a window")
     if window is not None and pipes:
         raise click.UsageError("--pipes reports one day, and --from and --to name many: use a partition for each day")
     if window is None:

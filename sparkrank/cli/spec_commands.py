@@ -38,7 +38,7 @@ def init(file: str) -> None:
             with Path(file).open("x", encoding="utf-8") as written:
                 written.write(text)
         except FileExistsError:
-            raise SpecError(f"{shorten(file)} is there already: name another file, or remove it") from None
+            raise SpecError(f"{shorten(file)} exists already: name another file, or remove it") from None
         except FileNotFoundError:
             raise SpecError(f"there is no folder for {shorten(file)}: make it first, or name another file") from None
     text = f"Written: {escape(file)}\nCheck it with: sparkrank validate --conf {named}"

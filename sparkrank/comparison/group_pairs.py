@@ -115,7 +115,7 @@ def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
         if np.count_nonzero(met) < len(others):  # several groups of one side share a partner
             raise InputError(
                 f"{side.table.place} has several groups of {side.model} with one key ({itemize(side.table.keys)}), as "
-                "can happen with lists in arrays: nobody can tell which of them to compare"
+                "can happen with lists in arrays: such groups cannot be paired, so compare all groups"
             )
     return Pairs(left_rows, right_rows, *counts.tolist())
 

@@ -79,7 +79,9 @@ class GroupTable:
         if is_path(rows):
             return cls.at(what, os.fspath(rows), day, spark)
         if day is not None:
-            raise SpecError(f"{what}_day is {shorten(day)}, but {what} is no path: rows in memory are of one day")
+            raise SpecError(
+                f"{what}_day is {shorten(day)}, but {what} is not a path: only a path can have several days"
+            )
         return cls.held(what, rows, f"the {what} rows")
 
     @classmethod
@@ -205,7 +207,7 @@ class GroupTable:
         return self
 
     def _refuse(self, problem: str) -> NoReturn:
-        raise InputError(f"{self.place} is no group table: {problem}")
+        raise InputError(f"{self.place} is not a group table: {problem}")
 
     def validate_files(self, column: str, values: pa.Array | pa.ChunkedArray) -> None:
         """Raise :class:`InputError` if the ``values`` of ``column`` include a value that a run never writes."""

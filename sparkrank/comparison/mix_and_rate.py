@@ -217,7 +217,7 @@ class _Shares:
                 )
             values[value] = Fraction(row["weight"]), Fraction(row["value"])
         if not values or not whole["weight"] or not math.isfinite(whole["value"]):
-            raise InputError(f"{name_of_mean} is undefined: there is no difference to split")
+            raise InputError(f"{name_of_mean} is undefined, so its difference cannot be split")
         weight = sum((own for own, _ in values.values()), Fraction())
         products = [own * mean for own, mean in values.values()]
         weighted, size = sum(products, Fraction()), sum(map(abs, products), Fraction())
@@ -225,6 +225,6 @@ class _Shares:
         if not is_whole or abs(weighted - weight * Fraction(whole["value"])) > _ROUNDED * size:
             raise InputError(
                 f"the values of {by} do not add up to {name_of_mean}: their weights are {float(weight):.12g} of "
-                f"{whole['weight']:.12g}, as where groups have rows of several values"
+                f"{whole['weight']:.12g}, because some groups have rows of several values"
             )
         return cls({value: (own / weight, mean) for value, (own, mean) in values.items()}, weighted / weight, whole)

@@ -170,7 +170,7 @@ class Spec(Section):
                 )
             if (own := in_place_of(self.output.path, rows.path)) is not None:
                 raise ValueError(
-                    f"has {what}.path {shorten(rows.path)} in the place of {own} under output.path "
+                    f"has {what}.path {shorten(rows.path)} inside {own}, a folder of sparkrank under output.path "
                     f"{shorten(self.output.path)}: rows and tables would be in one folder"
                 )
         return self
@@ -205,8 +205,8 @@ class Spec(Section):
         """Refuse a time zone in a lane that ignores it. Only Spark's SQL reads timestamps by a time zone."""
         if self.input.time_zone is not None and self.engine.lane not in (allowed := time_zone_lanes()):
             raise ValueError(
-                f"has input.time_zone {self.input.time_zone}, but lane {self.engine.lane}: Spark's SQL alone "
-                f"asks for it, in the lanes {' and '.join(allowed)}"
+                f"has input.time_zone {self.input.time_zone}, but lane {self.engine.lane}: only Spark's "
+                f"SQL reads it, in the lanes {' and '.join(allowed)}"
             )
         return self
 

@@ -74,7 +74,7 @@ class PublishSettings(Section):
                 f"has schema {shorten(self.database)}: a name is needed, or several with dots between them"
             )
         if self.path is not None and "{" in self.path:
-            raise ValueError(f"has a mark for a day in path {shorten(self.path)}, but one table holds all days")
+            raise ValueError(f"has a placeholder for a day in path {shorten(self.path)}, but one table has all days")
         if self.path is not None and (strange := sorted({*"%#"}.intersection(self.path))):
             raise ValueError(
                 f"has {itemize(strange)} in path {shorten(self.path)}, which addresses of lakes read otherwise"

@@ -262,14 +262,16 @@ class InputRows(Section):
             raise ValueError("has a version and as_of: one of the two is needed")
         if given and not self._has_log:
             named = f"format {self.format}" if self.table is None else "a table"
-            raise ValueError(f"has {given[0]}, but is of {named}: only {' and '.join(LAKES)} have versions")
+            raise ValueError(f"has {given[0]}, but reads {named}: only {' and '.join(LAKES)} have versions")
 
     def _validate_reading(self) -> None:
         """Refuse a schema for data that has types already, and options that have no effect or lose rows or values."""
         is_text = self.path is not None and self.format in TEXT_FORMATS
         if self.ddl is not None and not is_text:
             kind = f"format {self.format}" if self.table is None else "a table"
-            raise ValueError(f"has a schema, but is of {kind}: {' and '.join(TEXT_FORMATS)} have no types of their own")
+            raise ValueError(
+                f"has a schema, but reads {kind}: {' and '.join(TEXT_FORMATS)} need one, because they have no types"
+            )
         if self.table is not None and self.options:
             raise ValueError(f"has options, but a table is read without: {itemize(self.options)}")
         validate_options(self.options, self.format)

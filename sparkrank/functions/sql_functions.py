@@ -70,7 +70,7 @@ def register_functions(
     plans = {f"{prefix}{name}": column_plan([text], roles, settings, preset) for name, text in named.items()}
     for name in plans:
         if not re.fullmatch(r"[A-Za-z_]\w*", name):
-            raise SpecError(f"{quote(name)} is no name of a function in SQL: letters, digits and _ are allowed")
+            raise SpecError(f"{quote(name)} is not a function name in SQL: letters, digits and _ are allowed")
     validate_workers()
     for name, own in plans.items():
         folds = not own.by_group and has_arrow_functions()

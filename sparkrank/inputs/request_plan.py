@@ -178,7 +178,7 @@ def _validate_item_columns(plan: Plan) -> None:
             )
     for metric in plan.metrics:
         if not plan.has_interactions and any(column.share_of == POPULARITY for column in metric.value_columns):
-            raise SpecError(f"{shorten(metric)} compares with the interactions, but there are none")
+            raise SpecError(f"{shorten(metric)} compares with the interactions, but no interactions are given")
     of_catalog = any(plan.table_of(column) == CATALOG or column == ITEM_RANK for column in plan.item_columns)
     if plan.has_catalog and not of_catalog and not plan.catalogue_metrics and CATALOG not in plan.times:
         raise SpecError("there is a catalog, but no metric counts its items, and none names a column as catalog.price")
@@ -205,6 +205,6 @@ def _validate_tiers(plan: Plan) -> None:
     as_number = "as a number, but a tier is head, torso, tail or new"
     for metric in plan.metrics:
         if any(value.name == TIER and value.kind == "number" for value in metric.value_columns):
-            raise SpecError(f"{shorten(metric)} reads tier {as_number}: is=tail counts those of the tail")
+            raise SpecError(f"{shorten(metric)} reads tier {as_number}: add is=tail to count items of the tail")
     if any(source.column == TIER and source.is_number for source in plan.slice_sources):
         raise SpecError(f"a slice reads tier {as_number}: leave out edges")

@@ -438,7 +438,7 @@ class Roles:
         """Raise :class:`SpecError` if ``plan`` reads an unnamed table of the past, or does not read a named one."""
         for metric in plan.metrics:
             if metric.declaration.reads_interactions and INTERACTIONS not in self.past:
-                raise SpecError(f"{metric} reads interactions, but there are none: give their rows")
+                raise SpecError(f"{metric} reads interactions, but no interactions are given")
         for name in self.past:
             if name not in plan.past and not (name == INTERACTIONS and plan.reads_popularity):
                 raise SpecError(f"{name} are given, but no metric reads them, and exclude does not name them")
@@ -456,7 +456,7 @@ class Roles:
                 raise SpecError(f"{reason}, but no {role.key} column is named")
         labelled = self.label is not None or self.joins or not self.scores
         if label_reason(plan) is not None and not labelled:
-            raise SpecError(f"{label_reason(plan)}, but label names no column, and there is no truth")
+            raise SpecError(f"{label_reason(plan)}, but neither label nor a truth is given")
 
     @property
     def of_lists(self) -> tuple[Roles, ...]:

@@ -319,7 +319,7 @@ def _last_stored(spec: Spec) -> dt.date:
             raise InputError(f"the tables under {shorten(output)} cannot be listed: name a day by --date YYYY-MM-DD")
         if days := [day for day in map(day_of, names) if day is not None]:
             return max(days)
-    raise SpecError("--replay goes back from a day: name it with --date YYYY-MM-DD")
+    raise SpecError("--replay needs its last day: name it with --date YYYY-MM-DD")
 
 
 def _judge(spec: Spec) -> Judge:

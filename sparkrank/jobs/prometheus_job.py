@@ -83,8 +83,8 @@ class PrometheusFile:
             series += [*_of_metrics(stored.metrics, self.slices), *_of_run(run)]
         if len(series) > MOST_SERIES:
             raise SparkrankError(
-                f"{self._shown} is not written: {target.name} has {len(series):,} series, of which at most "
-                f"{MOST_SERIES:,} are allowed; name fewer slices"
+                f"{self._shown} is not written: {target.name} has {len(series):,} series, and at most "
+                f"{MOST_SERIES:,} are allowed (name fewer slices)"
             )
         registry, gauges = CollectorRegistry(), {}
         for one in series:

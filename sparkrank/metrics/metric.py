@@ -417,7 +417,7 @@ class Metric:
         """Return the column of values that ``parameter`` names."""
         columns = self.columns_of(parameter)
         if len(columns) != 1:
-            raise TypeError(f"{parameter} of {self} is no column")
+            raise TypeError(f"{parameter} of {self} is not a column")
         return columns[0]
 
     def columns_of(self, parameter: str) -> tuple[ValueColumn, ...]:
@@ -577,7 +577,7 @@ class Metric:
         """Return the value of ``parameter``. Raise ``TypeError`` if this value is not a number."""
         value = self[parameter]
         if not isinstance(value, (int, float)):
-            raise TypeError(f"{parameter} of {self} is no number")
+            raise TypeError(f"{parameter} of {self} is not a number")
         return float(value)
 
     @cached_property

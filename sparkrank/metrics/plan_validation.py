@@ -220,6 +220,6 @@ def validate_comparison(plan: Plan, comparison: Comparison) -> None:
     others = [model for model in plan.models if model != comparison.baseline]
     if all(pair in plan.absent for pair in itertools.product(others, own)):
         raise SpecError(
-            f"compare.baseline is {shorten(comparison.baseline)}, and all other models read other labels: name the "
+            f"compare.baseline is {shorten(comparison.baseline)}, but all other models read other labels: name the "
             f"label in a metric, as in {own[0].with_label(plan.labels[-1])}, to compare models by one"
         )

@@ -48,8 +48,8 @@ def _read(text: str, preset: Preset | None) -> Metric:
         raise MetricError(f"metricName: {error}") from None
     if metric.declaration.higher_is_better is None:
         raise MetricError(
-            f"metricName is {quote(text)}, whose best value lies in the middle: no model is chosen by it, but "
-            f"sr.evaluate gives its value"
+            f"metricName is {quote(text)}, whose best value is neither the highest nor the lowest: it cannot choose a "
+            f"model, but sr.evaluate returns its value"
         )
     return metric
 

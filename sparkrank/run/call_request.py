@@ -61,7 +61,7 @@ def request_of_call(
     validate_argument_words(lane, partition_types, grouped, any(map(is_path, given)))
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
-        raise SpecError("truth_columns names columns of a truth, but there is no truth")
+        raise SpecError("truth_columns is given, but truth is not")
     models = None if apart is None else tuple(apart)
     if (column := columns[MODEL.key]) is not None:
         if apart is not None:
@@ -118,7 +118,7 @@ def _catalog_columns(options: Mapping[str, Any], roles: Roles) -> tuple[str, str
     if options.get("catalog") is not None:
         return columns_of_catalog(columns, roles)
     if columns is not None:
-        raise SpecError("catalog_columns names columns of a catalog, but there is no catalog")
+        raise SpecError("catalog_columns is given, but catalog is not")
     return None
 
 
@@ -142,6 +142,6 @@ def _past(options: Mapping[str, Any], stored: PopularityDays | None) -> tuple[di
         if given is not None:
             columns[name] = options.get(f"{name}_columns") or {}
         elif options.get(f"{name}_columns") is not None:
-            raise SpecError(f"{name}_columns names columns of {name}, but there are none")
+            raise SpecError(f"{name}_columns is given, but {name} is not")
     days = 0 if stored is None else len(stored.days)
     return {name: given for name, given in rows.items() if given is not None}, PastColumns(columns, exclude, days)

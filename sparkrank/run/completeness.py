@@ -143,6 +143,6 @@ def validate_age(side: SideRows, newer_than: str, now: dt.datetime) -> None:
     if now - newest > allowed:
         time, age = newest.isoformat(timespec="seconds"), age_text(now - newest)
         raise InputError(
-            f"the {side.what} is incomplete: the newest commit with rows of the day is of {time}, {age} ago, and {key} "
-            f"is {newer_than}"
+            f"the {side.what} is incomplete: the newest commit with rows of the day was made at {time}, {age} ago, and "
+            f"{key} is {newer_than}"
         )

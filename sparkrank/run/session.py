@@ -55,7 +55,8 @@ def spark_session(name: str) -> SparkSession:
         from pyspark.sql import SparkSession
     except ImportError:
         raise SparkrankError(
-            "there is no pyspark: run through spark-submit, install sparkrank's extra spark, or set engine.lane: local"
+            "pyspark is not installed: run through spark-submit, install sparkrank's extra spark, or set engine.lane: "
+            "local"
         ) from None
     validate_version(pyspark.__version__)
     quieten_pyspark()

@@ -48,7 +48,8 @@ class Stages:
         except MemoryError as error:
             lacking = f" ({error})" if isinstance(error, NotEnoughMemoryError) else ""
             raise OutOfMemoryError(
-                f"{name} needs more memory than this process may use{lacking}: give it more, or ask for fewer metrics"
+                f"{name} needs more memory than this process may use{lacking}: allow more memory, or request fewer "
+                "metrics"
             ) from None
         finally:
             self.seconds[name] = round(time.monotonic() - started, 3)

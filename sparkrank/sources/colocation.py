@@ -67,7 +67,7 @@ class Colocation:
         """
         columns = self._columns(sides)
         if self.by == "folders" and not columns:
-            raise SpecError("grouped is folders, but no folder names (key=value) give a column that all sides have")
+            raise SpecError("grouped is folders, but no folder name (key=value) gives a column that all inputs have")
         sets: defaultdict[tuple[object, ...], list[tuple[int, FileSplit]]] = defaultdict(list)
         for side, files in enumerate(sides):
             for file in files:

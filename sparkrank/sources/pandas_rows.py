@@ -79,8 +79,8 @@ def _validate_text_names(rows: Any, names: list[str], roles: Roles, what: str) -
             remedy = 'rows.columns.map("_".join)' if rows.columns.nlevels > 1 else "rows.columns.map(str)"
             raise InputError(
                 f'the {role} column "{shorten(column)}" is not in the {what} ({itemize([*map(repr, names)])}'
-                f"{', ' if names else ''}{itemize(map(quote, others))}): names of columns are texts, and some of these "
-                f"are none: rename them, as by rows.columns = {remedy}"
+                f"{', ' if names else ''}{itemize(map(quote, others))}): names of columns must be texts, and some of "
+                f"these are not: rename them, for example by rows.columns = {remedy}"
             )
 
 

@@ -257,7 +257,7 @@ def _csv_format(options: Mapping[str, str], what: str, fields: Sequence[DdlField
     try:
         codecs.lookup(encoding)
     except LookupError:
-        raise SpecError(f"{what}.options.encoding is {shorten(encoding)}, which is no known encoding") from None
+        raise SpecError(f"{what}.options.encoding is {shorten(encoding)}, which is not a known encoding") from None
     quote, escape = letters["quote"], letters["escape"]
     return ds.CsvFileFormat(
         pa_csv.ParseOptions(
@@ -285,8 +285,8 @@ def _first_columns(fragment: ds.FileFragment, kind: str, what: str) -> pa.Schema
         _ = columns.names  # invalid UTF-8 fails here
         if kind == "json" and not _has_line_end(fragment):
             raise InputError(
-                f"{without_password(fragment.path)} of the {what} has no line end, and Arrow would read nulls alone: "
-                "end each record with one"
+                f"{without_password(fragment.path)} of the {what} has no line end, so Arrow would read only nulls: "
+                "end each record with a line end"
             )
         return columns
 

@@ -194,7 +194,7 @@ def test_a_list_of_cutoffs_stands_for_several_metrics() -> None:
     for refused, sentence in NO_LISTS.items():
         with pytest.raises(MetricError, match=re.escape(sentence)):
             distinct_metrics([refused], None)
-    with pytest.raises(MetricError, match="stands for several metrics, but one is needed here"):
+    with pytest.raises(MetricError, match="means several metrics, but one is needed here"):
         Metric.parse("ndcg@{1,5}")
 
 

@@ -166,7 +166,7 @@ def test_labels_and_groups_are_read_where_the_metric_has_to_do_with_them() -> No
     [
         ({"metricName": "ndgc@10"}, 'metricName: unknown metric "ndgc" in "ndgc@10", did you mean "ndcg"?'),
         ({"metricName": ["ndcg@10"]}, "metricName is ['ndcg@10']: the text of one metric is needed"),
-        ({"metricName": "copc"}, "metricName is 'copc', whose best value lies in the middle"),
+        ({"metricName": "copc"}, "metricName is 'copc', whose best value is neither the highest nor the lowest"),
         ({"groupCol": ["a", 1]}, "groupCol is ['a', 1]: the name of a column, or a list of names, is needed"),
         ({"predictionCol": 7}, "predictionCol is 7: the name of a column, a text, is needed"),
         ({"preset": "rankx"}, "preset is 'rankx', did you mean \"ranx\"? (allowed: trec_eval, mllib"),

@@ -501,7 +501,9 @@ def test_a_day_needs_a_commit_of_its_own_that_is_new_enough(tmp_path: Path, cata
     document = json.loads(newest.read_text())
     document["snapshots"][0]["timestamp-ms"] -= 7 * 3_600_000
     newest.write_text(json.dumps(document))
-    sentence = r"incomplete: the newest commit with rows of the day is of 2.*, 7 h \d+ min ago, and input.expect.newer"
+    sentence = (
+        r"incomplete: the newest commit with rows of the day was made at 2.*, 7 h \d+ min ago, and input.expect.newer"
+    )
     with pytest.raises(InputError, match=sentence):
         evaluated(tmp_path, **of_day, expect={"newer_than": "6h"})
     assert evaluated(tmp_path, **of_day, expect={"newer_than": "1d"})["rr"] == 0.5

@@ -161,7 +161,7 @@ def test_a_strange_table_is_refused_by_name_and_left_as_it_is(tmp_path: Path, ca
     for reason, fields, how in (
         ("it has no column day", [], own),
         ("another program made it", [day], {}),
-        ("it is not partitioned by day alone", [day], own),
+        ("it is not partitioned by day only", [day], own),
     ):
         schema = pa.schema([pa.field("value", pa.float64()), *fields])
         before = catalog.create_table(("eval", "gates"), schema=schema, **how).metadata

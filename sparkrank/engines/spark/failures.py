@@ -65,8 +65,8 @@ def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
             raise errors.InputError(": ".join(parts)) from error
         if _BATCH_TOO_LARGE.search(str(error)):
             raise errors.InputError(
-                "texts of the input are so long that a batch of rows outgrows Spark's memory: give the driver and the "
-                "executors more, or lower spark.sql.execution.arrow.maxRecordsPerBatch"
+                "texts of the input are so long that a batch of rows exceeds Spark's memory: give the driver and the "
+                "executors more memory, or lower spark.sql.execution.arrow.maxRecordsPerBatch"
             ) from error
         raised = _RAISED.search(str(error))
         kind = None if raised is None else getattr(errors, raised[1], None)

@@ -55,7 +55,7 @@ class Manifest:
             tables, replaced = (tuple(map(str, document[name])) for name in ("tables", "replaced"))
             manifest = cls(str(document["run"]), tables, replaced)
         except (ValueError, KeyError, TypeError):
-            raise InputError(f"{shorten(place)} is no manifest of sparkrank's: evaluate that day again") from None
+            raise InputError(f"{shorten(place)} is not a manifest of sparkrank: evaluate that day again") from None
         runs = [_RUN.fullmatch(run) for run in (manifest.run, *manifest.replaced)]
         if not all(run is not None and run["name"] == name for run in runs):
             raise InputError(f"{shorten(place)} names no run of {name}: evaluate that day again")

@@ -166,7 +166,7 @@ class ExistingTable:
         if self.made_for != table:
             raise SpecError(f"{refused}: another program made it (its property {TABLE_PROPERTY} is not {table})")
         if list(self.partitions) != [column]:
-            raise SpecError(f"{refused}: it is not partitioned by {column} alone")
+            raise SpecError(f"{refused}: it is not partitioned by {column} only")
         alike = {name.lower(): name for name in self.types}
         for name, kind in given.items():
             if (other := alike.get(name.lower(), name)) != name and name not in self.types:
@@ -174,4 +174,4 @@ class ExistingTable:
                     f"{refused}: its column {shorten(other)} differs from {shorten(name)} of the run only by case"
                 )
             if (own := self.types.get(name, kind)) != kind:
-                raise SpecError(f"{refused}: its column {shorten(name)} is {own}, and that of the run is {kind}")
+                raise SpecError(f"{refused}: its column {shorten(name)} is {own}, but in the run it is {kind}")

@@ -59,7 +59,9 @@ def limits_of(
             needed = "a share from 0 to 1" if counted[name] else "a count from 0"
             raise SpecError(f'{where} of "{shorten(name)}" is {quote(limit)}: {needed} is needed')
     if checks.ROWS_REJECTED in given and max_bad_fraction:
-        raise SpecError(f'{where} of "{checks.ROWS_REJECTED}" and max_bad_fraction are one limit: give one of them')
+        raise SpecError(
+            f'{where} of "{checks.ROWS_REJECTED}" and max_bad_fraction set the same limit: give only one of them'
+        )
     limits = {name: float(limit) for name, limit in given.items()}
     return checks.Limits(limits.get(checks.ROWS_REJECTED, max_bad_fraction), limits)
 

@@ -72,8 +72,8 @@ def validate_past(names: Iterable[str], partials: Partials) -> None:
 def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
     if count := partials.counts.get((checks.NULL_CLUSTER, ""), 0):
         raise InputError(
-            f"{column} is null or NaN in {count:,} rows: give each a value of its own, such as its group, if nobody "
-            f"knows who stands behind it"
+            f"{column} is null or NaN in {count:,} rows: give each row a value of its own, such as its group, if its "
+            f"cluster is unknown"
         )
     for model in plan.models:
         if count := partials.counts.get((checks.CLUSTERLESS_GROUPS, model), 0):

@@ -93,7 +93,7 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
 
 
 def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
-    """Compute all results that ``plan`` requests for ``rows``, which are whole groups. Rejected rows are counted."""
+    """Compute all results that ``plan`` requests for the whole groups in ``rows``. Rejected rows are counted."""
     native.counted()  # drop the counts of earlier work in this thread
     if plan.counts_items:
         return BucketResult(popularity_states(rows), None)
@@ -304,7 +304,7 @@ def ranked_models(
     weights: Mapping[str, Floats],
     alike: Sequence[RankedModel] | None = None,
 ) -> list[RankedModel]:
-    """Return the rankings of each model, with further rankings by labels that metrics assume or that check others.
+    """Return the rankings of each model, with further rankings by assumed labels and by labels of checks.
 
     ``alike`` has the same models with other labels of the same rows. Their order of the rows is used again.
     """

@@ -47,7 +47,7 @@ def label_columns(plan: Plan) -> list[str]:
 def rows_of_label(rows: BucketRows, groups: Groups, judging: Judging, plan: Plan) -> RowsOfLabel:
     """Return ``rows`` and ``groups`` with the label of ``judging``.
 
-    If it has a label ``among``, only rows with an item that is relevant by that label remain.
+    If it has a label ``among``, only rows with an item relevant by ``among`` remain.
     """
     kept = None if judging.among is None else _among(rows, groups, column_of(judging.among, plan), plan)
     label = read_label(rows, judging, plan)

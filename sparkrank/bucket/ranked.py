@@ -75,7 +75,7 @@ ROUNDING = 2.0**-40  # tolerance for a value out of range, larger than the round
 
 
 class CheckedModel(NamedTuple):
-    """A ``model`` with a label that checks others, and flags of the groups with that label in all rows (``whole``)."""
+    """A ``model`` with a label that checks others, and flags of the groups with the label in all rows (``whole``)."""
 
     model: RankedModel
     whole: Flags
@@ -245,7 +245,7 @@ class RankedModel:
         return np.where(whole, by_other - own, np.nan)
 
     def checked_counts(self) -> dict[tuple[str, str], int]:
-        """Return, for each label that checks others, the number of evaluated groups that have it in all rows."""
+        """Return, for each label that checks others, the number of evaluated groups with the label in all rows."""
         whole = {label: self._chosen(checked.whole) for label, checked in self.checked.items()}
         return {(checks.checked_groups(label), self.name): int(flags.sum()) for label, flags in whole.items()}
 

@@ -1,4 +1,4 @@
-"""The command ``sparkrank movers``, which prints the groups that changed most between two models or runs."""
+"""The command ``sparkrank movers``: the groups that changed most between two models or runs."""
 
 from __future__ import annotations
 

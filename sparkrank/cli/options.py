@@ -38,7 +38,7 @@ VERBOSE = click.option("--verbose", "is_whole", is_flag=True, help="Print all ro
 
 
 def day_option(option: str, name: str, text: str, **more: Any) -> Callable[[Any], Any]:
-    """Return the decorator that adds ``option``, whose value is a day, with the help ``text``."""
+    """Return the decorator that adds ``option`` for a day, with the help ``text``."""
     return click.option(option, name, metavar="YYYY-MM-DD", help=text, **more)
 
 
@@ -60,7 +60,7 @@ def form_options() -> list[click.Option]:
 def spec_options(command: Callable[..., None], *, for_stored: bool = False) -> Callable[..., Any]:
     """Add ``--conf``, ``--set`` and ``--debug`` to ``command``, which gets the loaded spec as its argument ``spec``.
 
-    With ``for_stored``, which is for commands that do not evaluate, the plugins of the spec may be missing.
+    With ``for_stored``, for commands that do not evaluate, the plugins of the spec may be missing.
     """
 
     @wraps(command)

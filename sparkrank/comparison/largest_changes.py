@@ -60,7 +60,7 @@ def largest_of_all(left: ModelGroups, right: ModelGroups, metric: str, top: int)
 
 
 def is_higher_better(metric: str) -> bool:
-    """Return whether a higher value of ``metric`` is better. An unregistered metric is assumed to be one of these."""
+    """Return whether a higher value of ``metric`` is better, as is assumed of an unregistered metric."""
     try:
         return Metric.parse(metric).declaration.higher_is_better is not False
     except MetricError:  # the metric is registered only where it was evaluated

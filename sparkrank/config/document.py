@@ -82,7 +82,7 @@ PLUGINS_OPTIONAL = "plugins_optional"  # a key of the validation context: whethe
 
 
 class Spec(Section):
-    """A spec, which says what is evaluated, with which metrics, and where the tables are written.
+    """A spec of an evaluation: its rows, its metrics, and the place of its tables.
 
     ``name`` describes the evaluation, and ``owner`` is responsible for it. Reports and the terminal show both.
     ``metrics`` are texts such as ``ndcg@10``. ``slices`` are columns, or combinations of columns, whose values get rows
@@ -338,8 +338,8 @@ class Spec(Section):
     def judge(self, plan: Plan) -> Judge | None:
         """Return the judge that applies the gates to a day, or None if the spec has no gates.
 
-        Raise :class:`SpecError` for a gate on a metric, model or slice that ``plan`` lacks, and for a gate that may be
-        about a metric of a missing plugin.
+        Raise :class:`SpecError` for a gate on a metric, model or slice that ``plan`` lacks, or that a missing plugin
+        may define.
         """
         if self._plugin_error is not None and not all(
             self._is_known(gate.metric) and not is_pattern(gate.metric) for gate in self.gates
@@ -373,7 +373,7 @@ class Spec(Section):
 
         The location of the rows is left out, because it may change from day to day. The models are left out because
         states have the names of models, but the string says whether models have ranks or scores. The item column is
-        included if items decide which rows are relevant, or in which order tied rows are.
+        included if items decide about relevance or about the order of tied rows.
         """
         roles, definitions = self.roles, self.definitions.definitions
         is_joined = roles.joins or roles.long or bool(roles.past)

@@ -153,7 +153,7 @@ def as_least_groups(value: object) -> object:
 
 
 class LeastGroups(Section):
-    """The least number of groups for which ``gates`` decide on a slice value, and for which ``tables`` list it."""
+    """The least number of groups of a slice value, for ``gates`` to decide on it and for ``tables`` to list it."""
 
     gates: Annotated[int, BeforeValidator(as_whole)] = Field(default=30, ge=1)
     tables: Annotated[int, BeforeValidator(as_whole)] = Field(default=1, ge=1)

@@ -495,7 +495,7 @@ class UncertaintySettings(Section):
     ``off: true`` leaves out the intervals that need parts of the groups, and these parts in the stored states.
     ``slices: false`` leaves out these intervals and parts for the values of slices. ``sequential`` makes intervals that
     remain valid if somebody looks at them every night. It is ``true`` for windows that grow from a fixed first day, or
-    the number of ``nights`` over which the chance of a false alarm is spread.
+    a number of ``nights`` that share the chance of a false alarm.
     """
 
     level: Annotated[float, BeforeValidator(as_number)] = Field(default=0.95, ge=LEAST_LEVEL, le=MOST_LEVEL)

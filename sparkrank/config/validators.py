@@ -1,7 +1,7 @@
 """Validators for values that YAML or pydantic would read differently from what a person means.
 
-Each validator takes a value as YAML reads it. The validator returns the value that the person means, or raises a
-``ValueError`` that says which values are valid.
+Each validator takes a value as YAML reads it. The validator returns the intended value, or raises a ``ValueError`` that
+names the valid values.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def evaluate(
         One row for each impression or, with ``items``, for each list. If ``spark`` is given, Spark's tasks read a path
         to Parquet. Folders of a path that are named ``key=value`` become columns. NaN in pandas counts as null. A
         mapping from model names to such tables gives each model its own lists, in columns with the same names; they are
-        joined by ``group`` and ``item``. An item that a model does not list counts as not retrieved by that model.
+        joined by ``group`` and ``item``. An item that a model does not list counts as not retrieved.
     metrics : sequence of str or Metric
         Strings such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. ``sparkrank metrics`` lists all.
     group : str or sequence of str, optional
@@ -94,8 +94,8 @@ def evaluate(
         A column with the weight, at least 0, of each row in metrics for all rows together. The weight of a group in a
         mean is a parameter of the metric: ``"ndcg(weight=revenue)@10"``.
     propensity : str, optional
-        A column with the probability that a relevant row was seen, which ``"r(propensity=snips)@10"`` reads, or that a
-        logged action was taken, which ``"value(by=snips)"`` reads. With ``truth``, it is a column of the truth.
+        A column with the probability that a relevant row was seen (for ``"r(propensity=snips)@10"``), or that a logged
+        action was taken (for ``"value(by=snips)"``). With ``truth``, it is a column of the truth.
     estimate, policy_estimate : str, optional
         Columns with the expected rewards of the logged action, and of the policy whose value ``"value(by=dr)"``
         estimates.

@@ -79,7 +79,7 @@ class SidesLane:
         return {}
 
     def narrowed(self, keys: GroupKeys | None) -> Sides:
-        """Return ``sides``. If ``keys`` are given, its readers may skip the rows of all other groups."""
+        """Return all inputs. If ``keys`` are given, their readers may skip the rows of all other groups."""
         return self.sides if keys is None else self.sides.narrowed(keys.condition)
 
 

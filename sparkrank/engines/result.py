@@ -132,7 +132,7 @@ class PassResult:
 
     @cached_property
     def merged(self) -> Merged:
-        """The states in the form that the result tables read, with the terms of exact bins that the states lack."""
+        """The states in the form for result tables, with the terms of exact bins that the states lack."""
         return Merged(self.partials, self.exact_terms)
 
     @property

@@ -1,7 +1,7 @@
 """The values of group metrics for the lists of an Arrow batch, by the same kernels as for a bucket.
 
-A batch is one Arrow array whose elements are lists of structs, or several arrays whose lists have equal lengths. Each
-list is a group, and its index in the batch is the group's number.
+A batch is one Arrow array of lists of structs, or several arrays of lists of equal lengths. Each list is a group, and
+its index in the batch is the group's number.
 """
 
 from __future__ import annotations

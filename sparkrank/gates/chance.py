@@ -29,8 +29,8 @@ def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf)
 class GateRecord:
     """The record of one ``gate`` over a number of ``nights`` in a replay.
 
-    ``stopped`` has the nights on which the gate failed, and ``undecided`` the nights on which it was undecided without
-    failing. ``by_chance`` is the expected number of failed nights if nothing had changed. It is None if no verdict
+    ``stopped`` has the nights of failures, and ``undecided`` the nights without a failure on which the gate was
+    undecided. ``by_chance`` is the expected number of failed nights if nothing had changed. It is None if no verdict
     allows an estimate. ``unknown`` counts verdicts without an estimate, because they lack a standard error or a
     history.
     """

@@ -62,9 +62,9 @@ class IntervalEstimate(NamedTuple):
 class DayOutcome:
     """The outcome of a stored day, as sets of cells. A cell is a metric of a model for a slice value.
 
-    ``failed`` has the cells that failed a gate, and ``let_in`` the cells whose failure a person accepted. ``levels``
-    has the accepted cells that had failed the comparison with their history. On this day, a new history begins for the
-    cells in ``anew``, or for all cells if ``is_new``.
+    ``failed`` has the cells that failed a gate, and ``let_in`` the cells with an accepted failure. ``levels`` has the
+    accepted cells that had failed the comparison with their history. On this day, a new history begins for the cells in
+    ``anew``, or for all cells if ``is_new``.
     """
 
     failed: frozenset[Cell] = frozenset()

@@ -1,4 +1,4 @@
-"""The history band of a value, which is the range in which a new value is expected, given the days before."""
+"""The history band of a value: the range in which a new value is expected, given the days before."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Band:
     :data:`USUAL` quantile), which the scatter already includes. If ``by_weekday``, the centre is the mean of the days
     with the judged day's weekday.
 
-    ``reach`` is a range that the band always contains, for histories whose scatter may be too small; otherwise None.
-    ``constant`` is None, or a value with the number of days that have it, if most days (or all days of that weekday)
-    have the same value. In this case, the scatter does not say how far the value may move.
+    ``reach`` is a range that the band always contains, for histories with perhaps too little scatter; otherwise None.
+    ``constant`` is None, or a value with its number of days, if most days (or all days of that weekday) have the same
+    value. In this case, the scatter does not say how far the value may move.
     """
 
     centre: float
@@ -255,7 +255,7 @@ def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -
 
 
 class AsBefore(GateKind):
-    """The condition that a value is inside its history band, which is the range expected from earlier days."""
+    """The condition that a value is inside its history band (the range expected from earlier days)."""
 
     name, value = "history", "history"
     word, phrase = "not_worse_than", "not worse than"

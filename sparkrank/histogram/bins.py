@@ -29,7 +29,7 @@ MOST_BINS = 10**6
 
 @dataclass(frozen=True)
 class BinRule:
-    """The rule that decides which scores share a bin. ``kind`` names the rule. 0.0 and -0.0 always share a bin.
+    """A rule that assigns scores to bins. ``kind`` names the rule. 0.0 and -0.0 always share a bin.
 
     By ``bits``, scores share a bin if they agree in sign, exponent and ``size`` bits of the mantissa. By ``digits``,
     they do if they are equal when rounded to ``size`` decimals. By ``bins``, there are ``size`` bins of equal width

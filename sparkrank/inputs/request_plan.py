@@ -45,9 +45,9 @@ def plan_request(
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
     Unless ``has_ties`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
-    without an item column. ``has_catalog`` says whether there is a catalog, whose columns may be named, and
-    ``has_since`` whether it has the times at which items appeared. ``tiers`` is the rule for the tiers of items, if the
-    user names one. ``gains`` and ``settings``, such as ``curve_points``, are fields of the plan.
+    without an item column. ``has_catalog`` says whether there is a catalog with columns to name, and ``has_since``
+    whether it has the times at which items appeared. ``tiers`` is the rule for the tiers of items, if the user names
+    one. ``gains`` and ``settings``, such as ``curve_points``, are fields of the plan.
     """
     given: object = disparities
     if isinstance(given, str) or not isinstance(given, Iterable):

@@ -221,5 +221,5 @@ def truth_roles() -> tuple[Role, ...]:
 
 
 def rejections() -> tuple[str, ...]:
-    """Return the checks that count rejected rows, in the order in which rows are tested."""
+    """Return the checks that count rejected rows, in the order of testing."""
     return (*dict.fromkeys((*checks.REJECTIONS, *(bad.check for role in ROW_ROLES for bad in role.bad))),)

@@ -75,7 +75,7 @@ def compare_days(
 def find_window(
     spec: Spec, window: Window, spark: SparkSession | None, verb: str, *, allow_missing: bool
 ) -> tuple[list[StoredDay], tuple[str, ...]]:
-    """Return the days of ``window`` that have states, and the names of the missing days, which have no states.
+    """Return the days of ``window`` with states, and the names of the missing days, which have no states.
 
     Raise :class:`InputError` if no day has states, or if a day is missing and ``allow_missing`` is False. The message
     calls the caller's operation ``verb``, such as "merge".

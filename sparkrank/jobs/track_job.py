@@ -76,7 +76,7 @@ def names_of_day(plan: Plan) -> Iterator[Parts]:
 
 
 def track_target(spec: Spec, target: Target, spark: SparkSession | None) -> list[str]:
-    """Log a stored day to each tracker of ``spec`` that lacks it, and return a warning for each tracker that fails.
+    """Log a stored day to each tracker of ``spec`` that lacks the day, and return a warning for each failure.
 
     A window is not logged. Raise :class:`SparkrankError` if a tracker that is required fails.
     """

@@ -20,8 +20,8 @@ from sparkrank.metrics.needs import (
     Needed,
     StatePlan,
     groups_of,
-    judged,
     part_definition,
+    sum_for_label,
     sums_needed,
 )
 from sparkrank.metrics.parameters import TIES, Parameter
@@ -66,7 +66,7 @@ class AttentionMetric(MetricKind):
             yield Needed(PART_SUM_FORM.kind, groups, str(metric), part_definition(plan.settings, plan))
 
     def amounts(self, merged: Merged, subject: Subject, metric: Metric) -> ValueAmounts:
-        """Return the attention that each value of the column gets, and the attention that it is due."""
+        """Return the attention that each value of the column gets, and the attention due."""
         exposure, target = self.exposure_of(metric), None
         if (against := metric.word(AGAINST.name)) != RELEVANT:
             target = Subject(subject.model, ALL, ALL).state(exposure.of_target(against))
@@ -160,7 +160,7 @@ class AttentionMetric(MetricKind):
 
 def _counted(metric: Metric) -> tuple[str, RowSum]:
     """Return the names of the sums that count the groups and the rows of ``metric``."""
-    return groups_of(metric.judging), judged(ROWS_AND_WEIGHT[0], metric.judging)
+    return groups_of(metric.judging), sum_for_label(ROWS_AND_WEIGHT[0], metric.judging)
 
 
 def _shares(amounts: Floats) -> Floats:

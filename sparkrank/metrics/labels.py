@@ -1,4 +1,4 @@
-"""The parameters ``label`` and ``among`` of metrics, which choose the label that is read and the rows."""
+"""The parameters ``label`` and ``among`` of metrics, which choose the label to read and the rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECKED_BY = Name(
 
 
 class Judging(NamedTuple):
-    """The label choice of a metric: the ``label`` that it reads, and the rows in which it reads the label.
+    """The label choice of a metric: the ``label`` to read, and the rows in which it is read.
 
     ``label`` is None for the first label. A label in braces, such as ``{click:1,pay:5}``, is the sum of labels times
     their weights. If ``among`` is given, only rows that are relevant by that label count.

@@ -1,9 +1,9 @@
 """The classes :class:`Declaration`, for a metric with its documentation, and :class:`Metric`, for a requested metric.
 
 A declaration holds everything that sparkrank knows about a metric as data;
-:class:`~sparkrank.metrics.merged.MetricKind` adds how the value is computed. A metric that a user asks for is
-identified by its string, which tables contain. Equal strings mean equal metrics. :mod:`~sparkrank.metrics.grammar`
-has the grammar of the strings.
+:class:`~sparkrank.metrics.merged.MetricKind` adds how the value is computed. The string of a requested metric
+identifies the metric, also in tables. Equal strings mean equal metrics. :mod:`~sparkrank.metrics.grammar` has the
+grammar of the strings.
 """
 
 from __future__ import annotations
@@ -106,11 +106,11 @@ class Declaration:
     infinite. The metrics that ``unbounded`` selects have no highest value. ``common`` are parameters that all
     declarations of the same class have: they are documented once, and definitions omit them while they have their
     default. ``refused`` gives, for parameters that other declarations have and this one lacks, the reason why.
-    ``alike`` pairs each parameter that sets the weights of groups with the value that gives all groups the same weight.
-    Each of ``others`` is (parameter, declaration): with this parameter, such as ``by`` or ``of=users``, the name means
-    that other declaration. If that declaration is ``called`` as this one, only the register has its own name: the
-    strings of its metrics have the name ``called``, and its first parameter, which has no default, distinguishes the
-    two. ``columns`` are the roles of the columns that the metric reads besides label and score
+    ``alike`` pairs each parameter for the weights of groups with the value that gives all groups the same weight. Each
+    of ``others`` is (parameter, declaration): with this parameter, such as ``by`` or ``of=users``, the name means that
+    other declaration. If that declaration is ``called`` as this one, only the register has its own name: the strings of
+    its metrics have the name ``called``, and its first parameter, which has no default, distinguishes the two.
+    ``columns`` are the roles of the columns that the metric reads besides label and score
     (:data:`sparkrank.inputs.role_table.ROW_ROLES`), and ``reads_interactions`` says whether it needs a flag for rows
     whose group and item are in the interactions. ``interval`` is the scale of the metric's interval: ``t`` is cut at
     the ends of the range of values; ``wilson`` is for a share of counted rows or groups; ``logit`` is for a value
@@ -382,7 +382,7 @@ class Metric:
 
     @cached_property
     def judging(self) -> Judging:
-        """The label that the metric reads, and the rows in which it reads the label."""
+        """The label to read, and the rows in which the metric reads it."""
         given = dict(self.settings) if self.declaration.reads_labels else {}
         label, among = (None if (name := given.get(own.name)) is None else str(name) for own in OF_LABELS)
         gain = str(given.get("gain"))

@@ -27,7 +27,7 @@ TRUTH = "truth"  # a side with times of its own
 GROUPS = "groups"  # the name of the sum that counts the groups evaluated
 
 
-def judged(total: RowSum, judging: Judging) -> RowSum:
+def sum_for_label(total: RowSum, judging: Judging) -> RowSum:
     """Return ``total`` for the label choice ``judging`` of metrics (the label and the rows that they read)."""
     return replace(total, judging=str(judging)) if judging != FIRST else total
 
@@ -78,7 +78,7 @@ class Needed:
 
 
 class StatePlan(Protocol):
-    """The properties of a plan that decide which states the plan's metrics need."""
+    """The properties of a plan that decide about the states of its metrics."""
 
     @property
     def settings(self) -> str: ...
@@ -136,7 +136,7 @@ def part_definition(definition: str, plan: StatePlan) -> str:
 
 
 def sums_needed(metric: Metric, plan: StatePlan, sums: Sequence[RowSum]) -> Iterator[Needed]:
-    for total in (judged(own, metric.judging) for own in sums):
+    for total in (sum_for_label(own, metric.judging) for own in sums):
         yield Needed(SUM_FORM.kind, str(total), str(metric), f"{total}; {plan.settings}")
 
 

@@ -29,8 +29,8 @@ from sparkrank.metrics.needs import (
     Exposure,
     WeightStates,
     groups_of,
-    judged,
     rule_of_values,
+    sum_for_label,
 )
 from sparkrank.metrics.policy_value import VALUE, weight_states_of
 from sparkrank.metrics.pooled_metric import PooledMetric
@@ -495,17 +495,17 @@ class Plan:
 
     @cached_property
     def unsummed_rules(self) -> frozenset[BinRule]:
-        """The rules whose bins lack sums of scores, except exact rules, whose bins contain equal scores only."""
+        """The rules whose bins lack sums of scores, except exact rules (of equal scores only)."""
         return frozenset(rule for rule, summed in self.bin_rules.items() if not summed and rule.kind != "exact")
 
     @cached_property
     def row_sums(self) -> tuple[RowSum, ...]:
-        """The sums over rows that metrics read, with the number and weight of rows, which slices need; each once."""
+        """The sums over rows that metrics read, with the number and weight of rows for slices; each once."""
         every = (*self.catalogue_metrics, *self.attention_metrics, *self.pooled_metrics)
         judgings = dict.fromkeys(metric.judging for metric, _ in every)
-        sums = [judged(total, judging) for judging in judgings for total in ROWS_AND_WEIGHT]
+        sums = [sum_for_label(total, judging) for judging in judgings for total in ROWS_AND_WEIGHT]
         for metric, declared in self.pooled_metrics:
-            sums += (judged(total, metric.judging) for total in declared.sums_of(metric))
+            sums += (sum_for_label(total, metric.judging) for total in declared.sums_of(metric))
         return tuple(dict.fromkeys(sums))
 
     @property

@@ -25,8 +25,8 @@ from sparkrank.metrics.needs import (
     StatePlan,
     amounts_by_group,
     groups_of,
-    judged,
     part_definition,
+    sum_for_label,
     sums_needed,
 )
 from sparkrank.numeric.array_types import Floats, Ints
@@ -122,7 +122,7 @@ class PooledTotals:
     hulls: Sequence[UpperHull] = ()
 
     def sum(self, *added: RowSum, without: Sequence[RowSum] = ()) -> float:
-        """Return the total of the sums ``added`` minus the sums ``without``, which are contained in that total.
+        """Return the total of the sums ``added`` minus the sums ``without``, which are contained in it.
 
         The result is the float64 nearest to the exact difference. If the sums were rounded first, the difference of two
         close sums could be wrong, or even below 0.
@@ -192,7 +192,7 @@ class PooledMetric(MetricKind):
         sums = (*self.sums_of(metric), *ROWS_AND_WEIGHT)
         yield from sums_needed(metric, plan, sums)
         if plan.has_parts:
-            for name in (groups_of(metric.judging), *(str(judged(total, metric.judging)) for total in sums)):
+            for name in (groups_of(metric.judging), *(str(sum_for_label(total, metric.judging)) for total in sums)):
                 yield Needed(PART_SUM_FORM.kind, name, str(metric), part_definition(plan.settings, plan))
             for carrier in self.carriers_of(metric):
                 for name in amounts_by_group(carrier):
@@ -229,10 +229,10 @@ class PooledMetric(MetricKind):
         if carrier.name == NEGATIVES:
             every, positives = (
                 self._carried_by_parts(merged, subject, metric, amount)
-                for amount in (judged(ROWS_AND_WEIGHT[1], metric.judging), replace(carrier, name=POSITIVES))
+                for amount in (sum_for_label(ROWS_AND_WEIGHT[1], metric.judging), replace(carrier, name=POSITIVES))
             )
             return None if every is None or positives is None else every - positives
-        stored = (judged(total, metric.judging) for total in (*ROWS_AND_WEIGHT, *self.sums_of(metric)))
+        stored = (sum_for_label(total, metric.judging) for total in (*ROWS_AND_WEIGHT, *self.sums_of(metric)))
         if carrier not in stored:  # a sum that this metric does not store
             return None
         limbs = merged.partials.parts.sums.of(subject, carrier)
@@ -273,7 +273,7 @@ class PooledMetric(MetricKind):
     def _parts_of_sums(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats] | None:
         sums = (*ROWS_AND_WEIGHT, *self.sums_of(metric))
         of_parts = merged.partials.parts.sums
-        parts = {total: of_parts.of(subject, judged(total, metric.judging)) for total in sums}
+        parts = {total: of_parts.of(subject, sum_for_label(total, metric.judging)) for total in sums}
         known = {total: limbs for total, limbs in parts.items() if limbs is not None}
         return known if len(known) == len(parts) else None
 
@@ -281,8 +281,8 @@ class PooledMetric(MetricKind):
         return outside.row_sums(metric, self.sums)
 
     def carriers_of(self, metric: Metric) -> tuple[RowSum, ...]:
-        """Return the sums that decide how certain the value is, as they are stored for the label that is read."""
-        return tuple(judged(total, metric.judging) for total in outside.row_sums(metric, self.carriers))
+        """Return the sums that decide how certain the value is, as stored for the metric's label."""
+        return tuple(sum_for_label(total, metric.judging) for total in outside.row_sums(metric, self.carriers))
 
     def _value_of(self, totals: PooledTotals, metric: Metric) -> PooledValue:
         result = metric.call("value", self.value, totals, metric)
@@ -296,4 +296,4 @@ class PooledMetric(MetricKind):
     def _limbs(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats]:
         limbs, none = merged.partials.sums.limbs(), np.zeros(LIMBS)
         sums = (*ROWS_AND_WEIGHT, *self.sums_of(metric))
-        return {total: limbs.get(subject.state(judged(total, metric.judging)), none) for total in sums}
+        return {total: limbs.get(subject.state(sum_for_label(total, metric.judging)), none) for total in sums}

@@ -32,7 +32,7 @@ _LIKE_NULL = re.compile(r'["\\]*(\(null\))?["\\]*')  # null, an empty string, an
 
 @dataclass(frozen=True)
 class SliceColumn:
-    """A column that divides rows by its values, or by the intervals between ``edges``, which are ascending numbers.
+    """A column that divides rows by its values, or by the intervals between ``edges`` (ascending numbers).
 
     With ``top``, only this many values, those of most groups, have rows of their own. The others are pooled
     (:data:`OTHER`). If ``of`` is ``relevant``, each value has whole lists, in which relevant rows of other values count

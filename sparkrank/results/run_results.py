@@ -102,7 +102,7 @@ class BackfilledDay:
 
     @property
     def exit_code(self) -> int:
-        """The exit code for this day alone: 3 or 5 if gates stop the day without being accepted, otherwise 0."""
+        """The exit code for only this day: 3 or 5 if gates stop the day without being accepted, otherwise 0."""
         judgment = self.stored if self.result is None else self.result.judgment
         return 0 if judgment is None else judgment.exit_code
 

@@ -112,7 +112,7 @@ def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int
 
 
 def validate_markers(side: SideRows, marker: str) -> None:
-    """Raise :class:`InputError` if a folder of ``side`` lacks the file ``marker``, which marks it as complete."""
+    """Raise :class:`InputError` if a folder of an input lacks the file ``marker``, which marks it as complete."""
     assert side.path is not None  # noqa: S101 - a spec with a marker has a path
     try:
         stored = StoredFiles.at(side.path, side.what, side.format)
@@ -129,7 +129,7 @@ def validate_markers(side: SideRows, marker: str) -> None:
 
 
 def validate_age(side: SideRows, newer_than: str, now: dt.datetime) -> None:
-    """Raise :class:`InputError` if no commit that is younger than ``newer_than`` added rows of the day to ``side``.
+    """Raise :class:`InputError` if no commit younger than ``newer_than`` added rows of the day to an input.
 
     ``now`` is the present time.
     """

@@ -1,4 +1,4 @@
-"""The settings that a command gives to the session that it starts, unless the user or the site has set them."""
+"""The settings that a command gives to a new session, unless the user or the site has set them."""
 
 from __future__ import annotations
 

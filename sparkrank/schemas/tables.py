@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a row of a Markdown table is one line
-"""The schemas of all tables that a run writes, and the columns of the numbers that states store in such tables.
+"""The schemas of all tables that a run writes, and the columns of numbers for states.
 
 :mod:`sparkrank.tables.rows.outputs` makes the rows, and lists the tables in the order used in ``docs/tables.md``.
 """

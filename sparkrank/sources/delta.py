@@ -146,7 +146,7 @@ def _where_possible(
 
 
 def kept_files(side: SideRows) -> tuple[int, int]:
-    """Return the number of files of a table that the condition of ``side`` leaves, and the number of all files."""
+    """Return the number of files of a table that the condition of an input leaves, and the number of all files."""
     table = delta_table(side)
     files = pa.table(table.get_add_actions(flatten=True))
     schema, by_folder = _schemas(table)
@@ -155,7 +155,7 @@ def kept_files(side: SideRows) -> tuple[int, int]:
 
 
 def last_addition(side: SideRows) -> datetime | None:
-    """Return the time of the newest commit that added a file whose partition the condition of ``side`` may leave."""
+    """Return the time of the newest commit with a new file in a partition that an input's condition may leave."""
     table = delta_table(side)
     schema, by_folder = _schemas(table)
     folder = file_system(str(side.path))

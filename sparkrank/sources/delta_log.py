@@ -50,9 +50,9 @@ def reads_delta() -> bool:
 
 
 def at_version(side: SideRows) -> SideRows:
-    """Return ``side`` at the requested version of its table, or at the current one, with the version in its name.
+    """Return an input at the requested version of its table, or at the current one, with the version in its name.
 
-    Without deltalake, Spark finds the version, and ``side`` is returned unchanged.
+    Without deltalake, Spark finds the version, and the input is returned unchanged.
     """
     if side.format != DELTA or side.path is None or not reads_delta():
         return side
@@ -63,7 +63,7 @@ def at_version(side: SideRows) -> SideRows:
 
 
 def delta_table(side: SideRows) -> DeltaTable:
-    """Open the table of ``side`` at its version. Only the log is read."""
+    """Open the table of an input at its version. Only the log is read."""
     import deltalake
     from deltalake.exceptions import DeltaError, TableNotFoundError
 

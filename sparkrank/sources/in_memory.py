@@ -44,7 +44,7 @@ def is_path(rows: object) -> bool:
 
 
 def is_delta_table(rows: object) -> bool:
-    """Return whether ``rows`` is a table that the library deltalake has opened, at the version that it has."""
+    """Return whether ``rows`` is a table of the library deltalake, which is read at its version."""
     deltalake = sys.modules.get("deltalake")
     return deltalake is not None and isinstance(rows, deltalake.DeltaTable)
 

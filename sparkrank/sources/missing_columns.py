@@ -51,7 +51,7 @@ def outer_column(column: str, names: Sequence[str]) -> str:
 
 
 def validate_fragments(dataset: ds.Dataset, roles: Roles) -> None:
-    """Raise :class:`InputError` if a file of a ``dataset`` lacks a column that has a role and that other files have."""
+    """Raise :class:`InputError` if a file of a ``dataset`` lacks a role's column that other files have."""
     fragments = list(_fragments(dataset))
     with ThreadPoolExecutor(READING_THREADS) as pool:
         columns = list(pool.map(lambda fragment: fragment.physical_schema.names, fragments))

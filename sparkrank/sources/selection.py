@@ -1,4 +1,4 @@
-"""Selections, which read the rows of a source where a condition is true, with the columns that have roles."""
+"""Selections: the rows of a source where a condition is true, with the columns that have roles."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ class Sides:
         return read
 
     def reader(self, plan: Plan) -> Callable[[SideSplit], Iterator[pa.Table]]:
-        """Return a function, which is sent to all tasks, that reads a split from :meth:`splits` as bucket rows."""
+        """Return a function for all tasks that reads a split from :meth:`splits` as bucket rows."""
         return partial(_bucket_rows, [roles for _, roles in self.pairs], plan, self.schema(plan))
 
     def narrowed(self, holds: Callable[[Roles, pa.Schema], Sequence[pa.compute.Expression]]) -> Sides:

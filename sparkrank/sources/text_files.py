@@ -61,7 +61,7 @@ class TextContentError(InputError):
 
 @dataclass(frozen=True)
 class TextSplit:
-    """The files that one task reads, with the stamps (size and time) that they had when they were listed.
+    """The files that one task reads, with their stamps (size and time) at the time of listing.
 
     ``names`` are the columns of keys, items and other names whose types Arrow has inferred.
     """

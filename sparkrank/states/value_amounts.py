@@ -1,4 +1,4 @@
-"""The attention that each value of a column gets, and the amount that it is due. Both are read from counts of items."""
+"""The attention that each value of a column gets, and the amount due. Both are read from counts of items."""
 
 from __future__ import annotations
 

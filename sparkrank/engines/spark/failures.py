@@ -51,8 +51,7 @@ _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTI
 def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
     """Raise errors from tasks again as :class:`SparkrankError`, inside a ``with`` block.
 
-    Files that Spark cannot read and values that make SQL fail become :class:`InputError`. Unknown errors pass
-    unchanged.
+    Unreadable files and values that make SQL fail become :class:`InputError`. Unknown errors pass unchanged.
     """
     try:
         yield

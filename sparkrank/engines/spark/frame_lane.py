@@ -1,4 +1,4 @@
-"""The lane ``frame``, which takes any Spark DataFrame, and any other input that only Spark can read correctly."""
+"""The lane ``frame``, for any Spark DataFrame, and for any other input that only Spark can read correctly."""
 
 from __future__ import annotations
 

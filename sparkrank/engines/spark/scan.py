@@ -125,7 +125,7 @@ def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> R
 
 
 def pick_from_files(spark: SparkSession, sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
-    """Apply the function ``pick`` in the tasks that read the rows of ``sides``, and return the non-empty tables."""
+    """Apply the function ``pick`` in the tasks that read the inputs, and return the non-empty tables."""
     numbers, read = _numbered(spark, sides, plan)
     picked = packed_once(lambda batches: streams_of(map(pick, read(batches))))
     return tables_of_streams(numbers.mapInArrow(picked, STREAMS_TYPE))

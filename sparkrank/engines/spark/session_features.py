@@ -157,7 +157,7 @@ def refused_batches(because: str) -> Refusal:
 
 
 def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """Return ``function``, which takes and returns batches, in a form whose pickled bytes are the same every time."""
+    """Return ``function``, from batches to batches, in a form whose pickled bytes are the same every time."""
     # Spark Connect pickles a function each time a query has it, and finds cached rows only by an identical plan.
     from pyspark import cloudpickle
 

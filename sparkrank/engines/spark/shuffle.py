@@ -52,7 +52,7 @@ class Work:
 
     @property
     def solve(self) -> Callable[[Iterable[Pair]], Iterator[Result]]:
-        """A function that evaluates all pieces that one task receives, and yields results."""
+        """A function that evaluates all pieces received by one task, and yields results."""
         return functools.partial(solve_pieces, schema=self.schema, plan=self.plan, files=self.files)
 
 

@@ -1,7 +1,7 @@
 """The evaluation of splits of whole groups in the Spark tasks that read the splits. No rows are shuffled.
 
-Only results travel: states, and the hashes of group keys, which show the keys that several groups share. The driver
-compares the hashes of a small day, and tasks those of a large one.
+Only results travel: states, and the hashes of group keys, by which shared keys are found. The driver compares the
+hashes of a small day, and tasks those of a large one.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class DayRun(Protocol):
         """The folder in which tables can be written unseen by readers before the commit; None if not supported."""
 
     def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
-        """Replace the day with ``tables`` and with the tables that ``written`` names, which are already in the folder.
+        """Replace the day with ``tables`` and with the tables ``written``, which are already in the folder.
 
         The last of ``tables`` may be a function that makes the table from ``files`` and ``attempt_id``. ``files`` lists
         the files of all earlier tables; it is None if this kind of run lists no files. A table that the run lacks is

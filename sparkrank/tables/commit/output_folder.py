@@ -60,7 +60,7 @@ def new_attempt() -> str:
 
 @dataclass(frozen=True)
 class OutputFolder:
-    """The output folder ``root``, whose tables are partitioned by ``column``, which holds days or windows of days."""
+    """The output folder ``root``, whose tables are partitioned by ``column`` (days or windows of days)."""
 
     root: Path
     column: str

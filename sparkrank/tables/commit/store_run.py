@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 class StoreRun:
     """The run ``attempt`` of ``day`` in an object store, which replaces the stored manifest ``before``.
 
-    ``known`` maps the table and name of each file taken over from an earlier run to that file's entry in the table
-    ``runs``, as the run that wrote the file listed it.
+    ``known`` maps the table and name of each file from an earlier run to the file's entry in ``runs`` of that run.
     """
 
     place: StoreFolder

@@ -152,7 +152,10 @@ class Publisher(ABC):
 
 @dataclass(frozen=True)
 class ExistingTable:
-    """A table that exists where a copy is written: its property, its partition columns, and the type of each column."""
+    """An existing table in the place of a copy: its partition columns, and the type of each column.
+
+    ``made_for`` is the table of sparkrank that it copies, or None if another program made it.
+    """
 
     made_for: str | None
     partitions: Sequence[str]

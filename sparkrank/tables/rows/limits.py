@@ -1,4 +1,4 @@
-"""Requested limits on checks: functions that find which checks a run counts, and validate the limits."""
+"""Requested limits on checks, and the checks that a run counts."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def limits_of(
     """Return the limits in ``given``, a mapping of check names to numbers, together with ``max_bad_fraction``.
 
     ``also`` names further checks, which are shares of the rows read and are counted before the evaluation. Raises
-    :class:`SpecError`, whose message names the setting ``where``, for a name that is not a check, for a check that an
-    evaluation of ``plan`` does not count, and for a limit that is not a valid number.
+    :class:`SpecError` about the setting ``where`` for a name that is not a check of ``plan``, and for a limit that is
+    not a valid number.
     """
     given = {} if given is None else given
     if not isinstance(given, Mapping):

@@ -63,7 +63,7 @@ def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
 def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric, model: str | None = None) -> str | None:
     """Return the name of the plan's metric that ``metric`` means, with or without the preset; None if not found.
 
-    With ``model``, the metric is looked up for that model, which may have a label of its own.
+    With ``model``, the metric is that of this model, which may have a label of its own.
     """
     known = [str(own) for own in plan.metrics if (model, own) not in plan.absent]
     readings: list[str] = []

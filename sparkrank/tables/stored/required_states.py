@@ -1,4 +1,4 @@
-"""A function that selects the states of a day that a merge needs, or raises an error that names the missing states."""
+"""The states of a day that a merge needs. An error names missing states."""
 
 from __future__ import annotations
 

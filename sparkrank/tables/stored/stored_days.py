@@ -133,7 +133,7 @@ def _summed(rows: pa.Table, plan: Plan) -> pa.Table:
 
 
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
-    """Return those of ``days`` that have states under ``output``, a path that may contain day placeholders.
+    """Return those of ``days`` with states under ``output``, a path that may contain day placeholders.
 
     ``spark`` is used for file systems that Arrow cannot open.
     """

@@ -407,7 +407,7 @@ class RankedModel:
         return values, counted
 
     def histograms(self, groups: GroupSlice) -> Iterator[tuple[ScoreSeries, ScoreHistogram]]:
-        """Yield a score histogram for each bin rule that a pooled metric needs and each value of a slice."""
+        """Yield a score histogram for each slice value and each rule for score bins that a pooled metric needs."""
         if not self.plan.bin_rules:
             return
         scored, segments = self._scored_rows(), self._segments_of_scored(groups)

@@ -137,5 +137,5 @@ class PassResult:
 
     @property
     def exact_terms(self) -> Mapping[StateKey, MeasuredTerms]:
-        """The terms of the metrics whose exact bins the states lack; empty if there are none."""
+        """The terms of the metrics whose exact bins (of equal scores) the states lack; empty if there are none."""
         return {} if self.exact is None else self.exact.exact_terms

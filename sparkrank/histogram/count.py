@@ -14,7 +14,7 @@ from sparkrank import native
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
-from sparkrank.numeric.exact_sums import LIMBS, UNIT_ARRAY, Amounts, limbs_of, limbs_used, parts
+from sparkrank.numeric.exact_sums import LIMBS, UNIT_ARRAY, Amounts, limbs_of, limbs_used, row_slices
 from sparkrank.numeric.ordered_integers import Bins, Coding, Decimals, LeadingBits
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts, stable_order
 
@@ -167,7 +167,7 @@ def count_segments(
         if counted is not None:
             return counted
     scores, flags = rows.wide(), rows.flags(rule.rel)
-    code = np.concatenate([coding.codes(scores[part]) for part in parts(len(scores))])
+    code = np.concatenate([coding.codes(scores[part]) for part in row_slices(len(scores))])
     segments = segments.of(owner)
     order = np.argsort(code)
     if segments.code is not None:

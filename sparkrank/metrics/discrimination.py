@@ -25,7 +25,7 @@ RULES = ("bits", "digits", "exact")
 
 
 def rule_of(metric: Metric) -> BinRule:
-    """Return the bin rule that the parameters of ``metric`` choose, or the metric's default rule."""
+    """Return the rule for score bins by the parameters of ``metric``, or its default rule."""
     names = metric.declaration.exclusive
     if metric["exact"]:
         return BinRule("exact", 0, metric.rel)
@@ -34,7 +34,7 @@ def rule_of(metric: Metric) -> BinRule:
 
 
 def rule_parameters(bits: int | None = None, digits: int | None = None) -> tuple[Parameter, ...]:
-    """Return the parameters that choose a bin rule.
+    """Return the parameters that choose a rule for score bins.
 
     The arguments are the defaults of the parameters ``bits`` and ``digits``.
     """

@@ -131,7 +131,7 @@ class Merged:
     def measure_bins(self, subject: Subject, metrics: Sequence[tuple[Metric, SweptKind]]) -> None:
         """Compute and keep the terms of ``metrics`` for ``subject``.
 
-        Metrics with the same bin rule share a sweep.
+        Metrics with the same rule for score bins share a sweep.
         """
         by_rule: dict[BinRule, list[tuple[Metric, SweptKind]]] = {}
         for metric, declaration in metrics:

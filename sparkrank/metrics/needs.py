@@ -46,7 +46,7 @@ def counts_ranks(metric: Metric) -> bool:
 
 
 def rule_of_values(metric: Metric) -> BinRule:
-    """Return the bin rule for the per-group values of ``metric`` by part of the groups."""
+    """Return the rule for bins of per-group values of ``metric``, which are kept by part of the groups."""
     return RANKS if counts_ranks(metric) else VALUES
 
 

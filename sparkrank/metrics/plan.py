@@ -375,10 +375,8 @@ class Plan:
     @cached_property
     def distributions(self) -> tuple[Metric, ...]:
         """The metrics of groups with a requested percentile, or whose ranks another metric reads, each once."""
-        with_values = (
-            own for own in self.own_metrics if own.percentile is not None or "ranks" in own.declaration.parts
-        )
-        return tuple(dict.fromkeys(metric.group_metric for metric in with_values))
+        read = (own for own in self.own_metrics if own.percentile is not None or "ranks" in own.declaration.parts)
+        return tuple(dict.fromkeys(metric.group_metric for metric in read))
 
     @cached_property
     def pooled_metrics(self) -> tuple[tuple[Metric, PooledMetric], ...]:
@@ -487,7 +485,7 @@ class Plan:
 
     @cached_property
     def bin_rules(self) -> Mapping[BinRule, bool]:
-        """The bin rules of metrics, each with whether its bins need the sums of their scores."""
+        """The rules for score bins of metrics, each with whether its bins need the sums of their scores."""
         return _summed(
             (declared.rule_of(metric), self.score_sums or declared.score_sums)
             for metric, declared in self.histogram_metrics
@@ -521,7 +519,7 @@ class Plan:
 
     @cached_property
     def gains_rules(self) -> tuple[BinRule, ...]:
-        """The bin rules whose bins the table ``gains`` cuts into twentieths of the rows; empty without ``gains``."""
+        """The rules of the score bins for the table ``gains``; empty without ``gains``."""
         of_bins = self.histogram_metrics if self.gains else ()
         return tuple(dict.fromkeys(own.rule_of(metric) for metric, own in of_bins if metric.name in OF_GAINS))
 

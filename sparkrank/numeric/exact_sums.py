@@ -27,7 +27,7 @@ PART_ROWS = 2**15
 Amounts: TypeAlias = NDArray[Any]  # whole numbers (n), or limbs (n, 6)
 
 
-def parts(rows: int, size: int = PART_ROWS) -> Iterator[slice]:
+def row_slices(rows: int, size: int = PART_ROWS) -> Iterator[slice]:
     """Yield slices of at most ``size`` rows that together cover ``rows`` rows in order."""
     return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
 
@@ -135,7 +135,7 @@ def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
 
 def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segments = WHOLE) -> Floats:
     limbs = np.zeros((segments.count, LIMBS))
-    for part in parts(rows, max(PART_ROWS, segments.count)):
+    for part in row_slices(rows, max(PART_ROWS, segments.count)):
         inside, numbers = segments.of(part), values(part)
         added = _sums_by_loops(numbers) if inside.code is None else None
         limbs += _part_sums(numbers[np.newaxis], inside)[0] if added is None else added
@@ -179,7 +179,7 @@ def sums_with_squares(
     if segments.times is not None:
         return sums_with_squares([segments.repeated(array) for array in values], counted_as, segments.each_once())
     undefined[:], first[:], second[:] = 0, 0.0, 0.0
-    for part in parts(len(values[0]), max(PART_ROWS // len(values), segments.count)):
+    for part in row_slices(len(values[0]), max(PART_ROWS // len(values), segments.count)):
         stacked = np.stack([array[part] for array in values])
         missing = np.isnan(stacked)
         stacked[missing] = counted_as

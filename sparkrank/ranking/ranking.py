@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sparkrank import native
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
-from sparkrank.numeric.exact_sums import parts
+from sparkrank.numeric.exact_sums import row_slices
 from sparkrank.numeric.free_memory import ensure_free
 from sparkrank.numeric.ordered_integers import bin_numbers
 from sparkrank.numeric.segments import count_by, sum_by, taken
@@ -127,7 +127,7 @@ def _alike(keys: Keys, row_bits: int) -> Ints:
     Only these rows can be tied.
     """
     joined = np.zeros(len(keys) + 1, np.bool_)
-    for part in parts(len(keys) - 1):
+    for part in row_slices(len(keys) - 1):
         np.less(keys[1:][part] ^ keys[:-1][part], np.uint64(1 << row_bits), out=joined[1:-1][part])
     return np.flatnonzero(joined[:-1] | joined[1:])
 

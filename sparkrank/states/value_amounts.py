@@ -42,7 +42,7 @@ class ValueAmounts:
     def of_parts(self, counts: ItemCounts, key: StateKey, parts: int, *, varies: bool) -> ValueAmounts | None:
         """Return the amounts of ``key`` in each of ``parts`` parts of the groups, or None if it has none.
 
-        Due amounts are 0 unless they vary (``varies``).
+        Due amounts are 0 unless they differ by part (``varies``).
         """
         texts, attention, relevant = counts.of_key(key)
         if not len(texts):

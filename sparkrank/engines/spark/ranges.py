@@ -48,7 +48,7 @@ ByRule = Mapping[BinRule, Sequence[ExactMetric]]
 
 
 class ExactDay:
-    """The exact bins of a day in merged ranges of scores.
+    """The exact bins (of equal scores) of a day in merged ranges of scores.
 
     If permitted, Spark caches the ranges until :meth:`release`.
     """

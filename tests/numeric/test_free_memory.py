@@ -163,7 +163,7 @@ def test_a_stage_without_memory_is_one_sentence() -> None:
         (MemoryError(), ""),
         (memory.NotEnoughMemoryError("the table takes 9"), r" \(the table takes 9\)"),
     ):
-        told = f"^write needs more memory than this process may use{why}: give it more"
+        told = f"^write needs more memory than this process may use{why}: allow more memory"
         with pytest.raises(OutOfMemoryError, match=told), Stages().stage("write"):
             raise error
 

@@ -374,7 +374,7 @@ def metric_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_
         raise SpecError(f"{pooled} is a metric of all rows together, without values of groups (compare compares it)")
     if name is None:
         near = hint(text, metrics, "there are", "they have none in common")
-        raise SpecError(f'the metric "{shorten(text)}" is not on both sides{near}')
+        raise SpecError(f'the metric "{shorten(text)}" is not in both runs{near}')
     return name
 
 

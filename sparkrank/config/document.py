@@ -189,9 +189,13 @@ class Spec(Section):
             if own.path is None:
                 continue
             if is_within(own.path, self.output.path):
-                raise ValueError(f"has output.publish.path {shorten(own.path)} within output.path: copies are apart")
+                raise ValueError(
+                    f"has output.publish.path {shorten(own.path)} within output.path: choose a folder outside of it"
+                )
             if is_within(self.output.path, own.path):
-                raise ValueError(f"has output.path within output.publish.path {shorten(own.path)}: copies are apart")
+                raise ValueError(
+                    f"has output.path within output.publish.path {shorten(own.path)}: choose a folder outside of it"
+                )
             for what, rows in self.places:
                 if rows.path is not None and among(own.path, rows.path):
                     raise ValueError(

@@ -178,7 +178,7 @@ class HistorySettings(Section):
     @model_validator(mode="after")
     def _reachable(self) -> HistorySettings:
         if self.least_days > self.days:
-            raise ValueError(f"has least_days {self.least_days}, but days {self.days}: there are never that many")
+            raise ValueError(f"has least_days {self.least_days}, but days {self.days}: least_days can be at most days")
         return self
 
     @property

@@ -234,7 +234,7 @@ class InputRows(Section):
     def _validate_source(self) -> None:
         if (self.path is None) == (self.table is None):
             given = "neither a path nor a table" if self.path is None else "a path and a table"
-            raise ValueError(f"names {given}: one of the two is needed")
+            raise ValueError(f"names {given}: give one of the two")
         validate_no_password(self.path)
         validate_no_password(self.table)  # a table can be a path too: parquet.`s3a://...`
         if self.path is None or self.format.lower() not in FILE_FORMATS:  # other formats are not plain files
@@ -259,7 +259,7 @@ class InputRows(Section):
     def _validate_version(self) -> None:
         given = [name for name in ("version", "as_of") if getattr(self, name) is not None]
         if len(given) > 1:
-            raise ValueError("has a version and as_of: one of the two is needed")
+            raise ValueError("has a version and as_of: give one of the two")
         if given and not self._has_log:
             named = f"format {self.format}" if self.table is None else "a table"
             raise ValueError(f"has {given[0]}, but reads {named}: only {' and '.join(LAKES)} have versions")
@@ -317,7 +317,7 @@ class Input(InputRows):
             )
         column = self.columns.model_dump()["model"]
         if self.models is not None and not self.models:
-            raise ValueError("has models, but names none")
+            raise ValueError("has models without a model: name at least one")
         if isinstance(self.models, dict):
             beside = [name for name in InputRows.model_fields if name in self.model_fields_set]
             if beside:

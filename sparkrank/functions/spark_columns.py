@@ -138,7 +138,7 @@ def validate_workers() -> None:
         try:
             _spark_functions().lit(1)
         except AssertionError as error:  # an error without a message
-            raise SparkrankError("no Spark session runs: columns are made in one") from error
+            raise SparkrankError("no Spark session runs: start one before making columns") from error
     elif hasattr(spark, "_jsparkSession"):
         validate_session(spark)
 

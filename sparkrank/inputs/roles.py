@@ -289,7 +289,7 @@ class Roles:
                     f"{role} {state}: a table of arrays has items and true_items, and no columns of single rows"
                 )
         if truth is not None:
-            raise SpecError("true_items and a truth are given: one of the two is needed")
+            raise SpecError("true_items and a truth are given: give one of the two")
         if group is None:
             raise SpecError("items and true_items are lists of groups, but no group column is named")
         beside = {role.key: columns.get(role.key) for role in row_roles() if role.is_group_value}
@@ -539,7 +539,7 @@ def _roles_of_models(
 ) -> Roles:
     """Return the roles for a request in which each row has the score of only one model."""
     if not models:
-        raise SpecError("the input is a mapping of models without any: name at least one")
+        raise SpecError("the input is a mapping without a model: name at least one")
     if len(models) > MOST_MODELS:
         raise SpecError(f"there are {len(models)} models with rows of their own: up to {MOST_MODELS} are allowed")
     for role in ("items", "true_items"):

@@ -67,7 +67,7 @@ class PrometheusFile:
         for name in self.slices:
             if name not in known:
                 near = hint(name, known, "there are", "the spec has none")
-                raise SpecError(f'--slice names "{shorten(name)}", no slice{near}')
+                raise SpecError(f'--slice names "{shorten(name)}", which is not a slice{near}')
 
     def write(self, target: Target, verdicts: Sequence[GateVerdict], spark: SparkSession | None = None) -> None:
         """Replace the file, in one step, with the numbers of a day or window and its verdicts.

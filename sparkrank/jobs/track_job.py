@@ -65,7 +65,7 @@ def validate_tracked(plan: Plan, slices: Sequence[str], where: str) -> None:
     for name in slices:
         if name not in known:
             near = hint(name, known, "there are", "there are none")
-            raise SpecError(f'{where} names "{shorten(name)}", no slice{near}')
+            raise SpecError(f'{where} names "{shorten(name)}", which is not a slice{near}')
 
 
 def names_of_day(plan: Plan) -> Iterator[Parts]:

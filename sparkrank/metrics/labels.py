@@ -64,7 +64,7 @@ def validate_label_names_of(metric: object, names: Iterable[str], labels: Sequen
         if name not in labels:
             near = hint(name, labels, none="no label has a name here")
             more = "" if len(labels) > 1 else ": a mapping names several, as label: {click: clicked, pay: paid}"
-            raise MetricError(f'{metric} names "{shorten(name)}", no label{near}{more}')
+            raise MetricError(f'{metric} names "{shorten(name)}", which is not a label{near}{more}')
 
 
 def level_text(rel: float | None) -> str:

@@ -307,7 +307,7 @@ class Metric:
         text = OF_TREC_EVAL.sub(r"gmean(\g<of>)", text.strip())
         if wrapped := OVER_GROUPS.fullmatch(text):
             if OVER_GROUPS.fullmatch(wrapped["of"].strip()):
-                raise MetricError(f'"{quoted}" asks for one summary of another: the values of groups have one')
+                raise MetricError(f'"{quoted}" is a summary of a summary: only values of groups can be summarised')
             group_metric = cls.parse(wrapped["of"], preset)
             percentile = None if wrapped["geometric"] else float(wrapped["percent"] or 50)
             return group_metric.as_geometric() if percentile is None else group_metric.at_percentile(percentile)
@@ -331,7 +331,7 @@ class Metric:
             if looked_up(name) == alias and parameter in given:
                 given[parameter] = translated(float(str(given[parameter])))
         if len(together := [name for name in declaration.exclusive if name in given]) > 1:
-            raise MetricError(f'"{quoted}" gives {" and ".join(together)}: only one of them can hold')
+            raise MetricError(f'"{quoted}" gives {" and ".join(together)}: only one of them is allowed')
         if preset is not None:
             given = {**_preset(preset, declaration, k is not None, given), **given}
         settings = tuple(
@@ -487,7 +487,7 @@ class Metric:
                 continue
             remedy = "group_auc" if self.name == "gauc" else f"{name}={uniform}"
             raise MetricError(
-                f"{self} has no percentiles: a group counts once in one, and {name}={word} says otherwise: "
+                f"{self} has no percentiles: a percentile counts each group once, but {name}={word} does not: "
                 f"write {remedy}"
             )
         if not 0 <= percentile <= 100:

@@ -105,7 +105,7 @@ def validate_plan(plan: Plan) -> None:
     _validate_gains(plan)
     for name in plan.disparities:
         if name not in (names := [slice_name(columns) for columns in plan.slices]):
-            raise SpecError(f'disparities names "{shorten(name)}", no slice{hint(name, names)}')
+            raise SpecError(f'disparities names "{shorten(name)}", which is not a slice{hint(name, names)}')
     texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
     for key in plan.keys:
         if key.lower() in texts:  # Spark ignores the case of column names

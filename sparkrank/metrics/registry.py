@@ -140,7 +140,7 @@ def _validate_declaration(declaration: Declaration) -> None:
             raise MetricError(f"the parameter {quote(name)} of {declaration.name} {twice}")
     _validate_parameters(declaration)
     if (lacking := declaration.lacking) is not None:
-        raise MetricError(f"the metric {declaration.name} has no {lacking}, the function that its values come from")
+        raise MetricError(f"the metric {declaration.name} has no {lacking}, the function that computes its values")
 
 
 def _validate_field_types(declaration: Declaration) -> None:

@@ -130,7 +130,7 @@ def _slice_column(given: str | Mapping[str, Any] | SliceColumn, where: str) -> S
     if top is not None and (isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= MOST_TOP):
         raise SpecError(f"{where}.top is {quote(top)}: a whole number from 1 to {MOST_TOP:,} is needed")
     if top is not None and edges:
-        raise SpecError(f"{where} has edges and top: the intervals between edges all have rows")
+        raise SpecError(f"{where} has edges and top: give one of the two, as all intervals have rows")
     of = given.get("of", "rows")
     if of not in SLICED_ROWS:
         raise SpecError(f"{where}.of is {quote(of)}{hint(of, SLICED_ROWS)}")

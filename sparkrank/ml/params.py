@@ -298,7 +298,5 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
             if metric.declaration.is_averaged:
                 where, remedy = "in every group", ": undefined=zero counts such groups as 0"
             reason = metric.declaration.undefined
-            raise InputError(
-                f"{metric} is undefined {where} ({reason}), and of models without a value none is the best{remedy}"
-            )
+            raise InputError(f"{metric} is undefined {where} ({reason}), so it cannot choose a model{remedy}")
         return value

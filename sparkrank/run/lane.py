@@ -99,7 +99,7 @@ def _first_that_takes(request: Request) -> Lane:
         raise feature
     if not has_pyspark():
         raise SpecError(f"{left or refused}, and pyspark is not installed: pip install 'sparkrank[spark]' brings it")
-    raise SpecError(f"{left or refused}: spark=session leaves it to Spark, and a table in memory is taken as it is")
+    raise SpecError(f"{left or refused}: spark=session lets Spark read it, and a table in memory needs no reader")
 
 
 def _named_lane(request: Request) -> Lane:

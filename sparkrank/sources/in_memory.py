@@ -67,7 +67,7 @@ def readable_rows(subject: str, rows: Any, roles: Roles) -> Any:
     if isinstance(rows, str) and not rows:  # Arrow would take it for the folder in which this process runs
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
     if getattr(rows, "isStreaming", False) is True:  # a pandas column might have this name too
-        raise SpecError(f"{subject} a streaming DataFrame: rows that are all there are needed")
+        raise SpecError(f"{subject} a streaming DataFrame: complete rows are needed")
     if is_delta_table(rows):
         return rows
     if is_path(rows) and (match := _TEXT_FILE.search(os.fspath(rows))) is not None:

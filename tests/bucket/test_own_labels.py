@@ -96,8 +96,8 @@ def test_explained_by_the_label_of_the_model() -> None:
 
 
 REFUSED: list[tuple[list[str], dict[str, Any], str]] = [
-    (["rr"], {"column": "b", "label": "pya"}, 'the score of b names "pya", no label, did you mean "pay"?'),
-    (["rr"], {"column": "b", "among": "pya"}, 'the score of b names "pya", no label, did you mean "pay"?'),
+    (["rr"], {"column": "b", "label": "pya"}, 'the score of b names "pya", which is not a label, did you mean "pay"?'),
+    (["rr"], {"column": "b", "among": "pya"}, 'the score of b names "pya", which is not a label, did you mean "pay"?'),
     (["rr"], {"column": "b", "labl": "pay"}, 'score of b names "labl", did you mean "label"? (allowed: column, label'),
     (["rr"], {"label": "pay"}, "the b score column is None: a name, which is a text, is needed"),
     (["rr"], {"column": "b", "label": 1}, "score of b has label 1: a text is needed"),

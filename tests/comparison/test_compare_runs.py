@@ -173,7 +173,7 @@ REFUSED = {
     "a key twice": (pa.concat_tables([LEFT, LEFT]), {}, 4, "several groups of m with one key"),
     "no common metric": (LEFT.select(LEFT.column_names[:5]), {}, 4, "no metric of"),
     "no group table": (pa.table({"a": [1]}), {}, 4, "is not a group table: it lacks model"),
-    "no such metric": (LEFT, {"metrics": ["ndcg@6"]}, 2, 'is not on both sides, did you mean "ndcg@5"? (there are: '),
+    "no such metric": (LEFT, {"metrics": ["ndcg@6"]}, 2, 'is not in both runs, did you mean "ndcg@5"? (there are: '),
     "a model that is not there": (LEFT, {"left_model": "n"}, 2, 'left_model: the left rows has no model "n"'),
     "models left open": (groups(1, range(9), ("a", "b")), {}, 2, "has the models a, b: name one with left_model"),
     "a level": (LEFT, {"level": 95}, 2, "level is 95"),

@@ -116,7 +116,7 @@ def test_a_value_without_weight_is_not_there() -> None:
 def test_what_is_refused() -> None:
     for metric, asked, sentence in (
         ("rr", {"by": "contry"}, 'has no slice "contry", did you mean "country"?'),
-        ("rr", {"metrics": ["ndcg@5"]}, 'the metric "ndcg@5" is not on both sides'),
+        ("rr", {"metrics": ["ndcg@5"]}, 'the metric "ndcg@5" is not in both runs'),
         ("rr", {"left_model": "n"}, 'left_model: the left table has no model "n"'),
         ("auc", {"metrics": ["auc"]}, "auc is no mean of groups or rows"),
         ("median(rr)", {"metrics": ["median(rr)"]}, "median(rr) is no mean"),

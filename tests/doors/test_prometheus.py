@@ -87,7 +87,7 @@ def test_what_cannot_be_written_is_refused(
     for words, sentence in (
         (("--prometheus", f"{tmp_path}/none/eval.prom"), "a file in a folder that exists is needed"),
         (("--prometheus", str(tmp_path)), "a file in a folder that exists is needed"),
-        (("--prometheus", str(file), "--slice", "contry"), '"contry", no slice, did you mean "country"?'),
+        (("--prometheus", str(file), "--slice", "contry"), '"contry", which is not a slice, did you mean "country"?'),
         (("--slice", "country"), "--slice names slices for --prometheus, which is not given"),
     ):
         assert exit_code("evaluate", "--conf", conf, "--date", DAY, *words) == 2

@@ -286,8 +286,11 @@ def test_an_undefined_metric_is_no_value() -> None:
     rows = pa.table({"user": ["a", "a"], "prediction": [0.5, 0.25], "label": [0, 0]})
     evaluator = RankingMetricEvaluator(groupCol="user")
     for metric, sentence in (
-        ("auc", r"auc is undefined for these rows \(.*\), and of models without a value none is the best$"),
-        ("ndcg@10", r"ndcg@10 is undefined in every group \(.*\), and of models .*: undefined=zero counts such groups"),
+        ("auc", r"auc is undefined for these rows \(.*\), so it cannot choose a model$"),
+        (
+            "ndcg@10",
+            r"ndcg@10 is undefined in every group \(.*\), so it cannot choose a model: undefined=zero counts",
+        ),
     ):
         with pytest.raises(sr.InputError, match=sentence):
             evaluator.setMetricName(metric).evaluate(rows)

@@ -498,7 +498,7 @@ def test_a_file_with_other_rows_than_the_log_says_is_refused(tmp_path: Path) -> 
     ("source", "error", "sentence"),
     [
         ({"version": 2}, InputError, r"has no version 2: its oldest is 0 of 2\S+, and its newest 1 of 2"),
-        ({"version": 0, "as_of": FIRST}, ValidationError, "has a version and as_of: one of the two is needed"),
+        ({"version": 0, "as_of": FIRST}, ValidationError, "has a version and as_of: give one of the two"),
         ({"version": 0, "format": "parquet"}, ValidationError, "has version, but reads format parquet"),
         ({"path": "{folder}/none"}, NoInputError, "there is no delta input at .*none"),
         ({"where": "no = 1"}, SpecError, "no is not a column"),

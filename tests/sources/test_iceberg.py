@@ -516,7 +516,7 @@ def test_a_day_needs_a_commit_of_its_own_that_is_new_enough(tmp_path: Path, cata
     ("source", "error", "sentence"),
     [
         ({"version": 2}, InputError, r"has no version 2: its oldest is \d+ of 2\S+, and its newest \d+ of 2"),
-        ({"version": 0, "as_of": FIRST}, ValidationError, "has a version and as_of: one of the two is needed"),
+        ({"version": 0, "as_of": FIRST}, ValidationError, "has a version and as_of: give one of the two"),
         ({"path": "{folder}/none"}, NoInputError, "there is no iceberg input at .*none"),
         ({"table": "prod.sales.none"}, NoInputError, "there is no iceberg input prod.sales.none"),
         ({"table": "other.sales.none"}, SpecError, "the configuration of pyiceberg has no catalog other: it has prod"),

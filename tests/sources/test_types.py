@@ -119,7 +119,7 @@ def test_what_is_no_table_is_refused() -> None:
 
 def test_a_file_that_only_spark_reads_is_told_with_what_to_do(tmp_path: Path) -> None:
     pq.write_table(_held(ROWS, "label", pa.uint8()), path := str(tmp_path / "log.parquet"))
-    told = "label column label is of type uint8, which Spark and Arrow read differently: spark=session leaves it"
+    told = "label column label is of type uint8, which Spark and Arrow read differently: spark=session lets"
     with pytest.raises(sr.SpecError, match=told):
         _evaluated(path)
     assert _evaluated(pq.read_table(path)) == _evaluated(ROWS)

@@ -350,7 +350,7 @@ def test_what_a_spec_cannot_ask_for(tmp_path: Path) -> None:
         ({"path": f"{tmp_path}/lake/{{date}}"}, "has a placeholder for a day in path"),
         ({"path": "s3://key:tiger@lake/eval"}, "has a path with a password"),
         ({"path": "s3://lake/eval?session_token=tiger"}, "has a path with a password"),
-        ({"path": f"{tmp_path}/out/lake"}, "within output.path: copies are apart"),
+        ({"path": f"{tmp_path}/out/lake"}, "within output.path: choose a folder outside of it"),
         ({"path": str(tmp_path)}, "has output.path within output.publish.path"),
         ({"path": f"{tmp_path}/l%20k"}, "has % in path"),
         ({"path": f"{tmp_path}/l#k"}, "has # in path"),

@@ -173,7 +173,7 @@ def test_a_strange_table_is_refused_by_name_and_left_as_it_is(tmp_path: Path, ca
     with catalog.create_table_transaction(("eval", "gates"), schema=texts, **own) as made, made.update_spec() as spec:
         spec.add_identity("day")
     store(tmp_path, 0.5)
-    sentence = r"behind: metrics, gates, runs \(.*gates is refused .*: its column value is string, and .* is double"
+    sentence = r"behind: metrics, gates, runs \(.*gates is refused .*: its column value is string, but .* is double"
     with pytest.raises(SparkrankError, match=sentence):
         publish(tmp_path)
     assert catalog.list_tables("eval") == [("eval", "gates")]

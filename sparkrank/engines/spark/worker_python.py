@@ -75,7 +75,7 @@ def validate_version(version: str) -> None:
 def validate_session(spark: SparkSession) -> None:
     """Raise :class:`SparkrankError` if ``spark`` is stopped or too old, or if local workers have an unusable Python."""
     if _is_stopped(spark):
-        raise SparkrankError("the Spark session was stopped: make the DataFrame anew, in a session that runs")
+        raise SparkrankError("the Spark session was stopped: make the DataFrame again in a running session")
     validate_version(str(getattr(spark, "version", "")))
     program = _of_context(spark, "pythonExec")
     if program is not None and _is_on_this_machine(spark) and (problem := _problem_of(program, _may_ship())):

@@ -109,7 +109,7 @@ class LinkedRun:
     def _taken_away(self, what: str) -> SparkrankError:
         place = shorten(self.place.root)
         return SparkrankError(
-            f"{what} was taken away while {self.day} was written under {place}: nothing of this run is shown"
+            f"{what} was taken away while {self.day} was written under {place}: no table of this run is visible"
         )
 
     def _show(self) -> None:

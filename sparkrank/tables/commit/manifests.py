@@ -160,7 +160,7 @@ class StoreFolder:
                 return
             if isinstance(error, (AlreadyExistsError, PreconditionError)):
                 reason = f"another run has replaced {name} under {shorten(self.url)} meanwhile"
-                raise SparkrankError(f"{reason}: nothing of this run is shown") from None
+                raise SparkrankError(f"{reason}: no table of this run is visible") from None
             reason = shorten(first_line(error))
             raise StoreError(f"{shorten(self.url)}/{key} cannot be written: {reason}") from error
 

@@ -124,7 +124,7 @@ def _validate_not_empty(partials: Partials, plan: Plan) -> None:
         if not count(checks.GROUPS_JOINED) and not count(checks.EXCLUDED_ROWS):
             raise InputError(
                 f"lists and truth have no group in common: each of the {count(checks.GROUPS):,} groups "
-                f"({', '.join(plan.keys)}) is on one side only"
+                f"({', '.join(plan.keys)}) is in only one of them"
             )
     if not count(checks.ROWS_EVALUATED):
         dropped = f"{count(checks.UNJUDGED_DROPPED)} without a label, which unjudged=drop drops"

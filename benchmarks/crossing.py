@@ -53,9 +53,9 @@ def ways(log: DataFrame, columns: Sequence[str], buckets: int) -> dict[str, Call
     """Each way, ready to run."""
     from pyspark.sql import functions as F
 
+    from sparkrank.engines.spark.batch_converter import FrameSide
     from sparkrank.engines.spark.batches import arrow_batches, settings_in_tasks
     from sparkrank.engines.spark.frame import framed_schema, pairs_of, rows_of
-    from sparkrank.engines.spark.sent_batches import FrameSide
     from sparkrank.engines.spark.shuffle import remove_shuffled, shuffled_pairs, shuffled_rows
     from sparkrank.inputs.roles import Roles
     from sparkrank.metrics import plan_of

@@ -1,3 +1,3 @@
-"""The version of sparkrank, which everything below the package's own face may import."""
+"""The version of sparkrank, in a module without imports, so that every other module can import it."""
 
 __version__ = "0.2.0"

@@ -239,7 +239,7 @@ def one_class_groups(level: str) -> str:
 
 
 def without_value(column: str) -> str:
-    """Return the name of the check for rows with a score whose value in ``column``, which a metric reads, is null."""
+    """Return the name of the check for rows with a score, but with a null in ``column`` of a metric."""
     return f"rows with a score that have no {column}"
 
 
@@ -254,7 +254,7 @@ def with_label(label: str) -> str:
 
 
 def checked_groups(label: str) -> str:
-    """Return the name of the check for groups whose rows all have ``label``, a label that checks another."""
+    """Return the name of the check for groups with ``label``, a label that checks another, in all rows."""
     return f"groups that have the label {label} in all rows"
 
 

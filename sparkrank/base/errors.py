@@ -97,7 +97,7 @@ class SparkrankError(Exception):
 
 
 class SpecError(SparkrankError):
-    """The request is wrong: a key, a value or a combination of values. Nothing has been read yet.
+    """The error for a wrong request: a key, a value or a combination of values. Nothing has been read yet.
 
     Examples
     --------
@@ -114,20 +114,20 @@ class SpecError(SparkrankError):
 
 
 class FrameLaneNeededError(SpecError):
-    """The scan lane and the local lane cannot read the input, but the frame lane can. The message says why."""
+    """The error for an input that only the frame lane can read. The message says why."""
 
     code = "frame_lane_needed"
 
 
 class UnappliedFeatureError(FrameLaneNeededError):
-    """A lake table has a feature that only Spark may apply. The message names it, and counts its files if it can."""
+    """The error for a lake table with a feature that only Spark may apply. The message names the feature."""
 
     exit_code = 4
     code = "input"
 
 
 class MetricError(SpecError):
-    """A string does not name a metric with allowed parameters, or a metric declaration cannot be registered.
+    """The error for a string that is not a valid metric, and for a metric declaration that cannot be registered.
 
     Examples
     --------
@@ -143,13 +143,13 @@ class MetricError(SpecError):
 
 
 class OutOfMemoryError(SparkrankError):
-    """A group does not fit in the memory of the process that evaluates it. The message gives the hash of its key."""
+    """The error for a group that does not fit in a process's memory. The message gives the hash of its key."""
 
     code = "out_of_memory"
 
 
 class InputError(SparkrankError):
-    """The input cannot be evaluated: it is missing, has the wrong schema, or has too many unusable rows.
+    """The error for an input that is missing, has the wrong schema, or has too many unusable rows.
 
     Examples
     --------
@@ -168,19 +168,19 @@ class InputError(SparkrankError):
 
 
 class MissingColumnError(InputError):
-    """A column that the request names is not in the input."""
+    """The error for a column of the request that the input lacks."""
 
     code = "input"
 
 
 class NoInputError(InputError):
-    """The input or the truth is missing or has no rows, as on a day without a log."""
+    """The error for an input or a truth that is missing or has no rows, as on a day without a log."""
 
     code = "no_input"
 
 
 class RejectedRowsError(InputError):
-    """More rows are rejected than is allowed. ``checks`` holds the reasons, by their names in the ``quality`` table."""
+    """The error for too many rejected rows. ``checks`` holds the reasons, by their names in the ``quality`` table."""
 
     code = "rejected_rows"
 
@@ -190,7 +190,7 @@ class RejectedRowsError(InputError):
 
 
 class StoreError(SparkrankError):
-    """A file store, or the connection to a file store, failed. The same request may succeed later.
+    """The error for a failed file store or connection to it. The same request may succeed later.
 
     Examples
     --------
@@ -203,7 +203,7 @@ class StoreError(SparkrankError):
 
 
 class StateError(SparkrankError):
-    """States (stored partial results) cannot be merged, or the stored states are not those that the request needs.
+    """The error for states (stored partial results) that cannot be merged, or that the request lacks.
 
     Examples
     --------
@@ -217,7 +217,7 @@ class StateError(SparkrankError):
 
 
 class UnknownResultError(SparkrankError, KeyError):
-    """The value that was looked up is not in the results. This error is also a ``KeyError``.
+    """The error for a value that is not in the results. It is also a ``KeyError``.
 
     Examples
     --------

@@ -200,7 +200,7 @@ def as_numpy(column: pa.ChunkedArray) -> NDArray[Any]:
 
 
 def flags_of(column: pa.Array | pa.ChunkedArray) -> Flags:
-    """Return a boolean column without nulls as one array. Arrow's own conversion is slower (10 ns per value)."""
+    """Return a boolean column without nulls as one array."""  # Arrow's own conversion takes 10 ns per value
     values = one_array(column) if isinstance(column, pa.ChunkedArray) else column
     bits = np.frombuffer(values.buffers()[1] or b"", np.uint8)
     first = values.offset // 8

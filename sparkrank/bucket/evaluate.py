@@ -93,7 +93,7 @@ def bucket_columns(plan: Plan, keys: int) -> list[str]:
 
 
 def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
-    """Compute all results that ``plan`` requests for ``rows``, which are whole groups. Rejected rows are counted."""
+    """Compute all results that ``plan`` requests for the whole groups in ``rows``. Rejected rows are counted."""
     native.counted()  # drop the counts of earlier work in this thread
     if plan.counts_items:
         return BucketResult(popularity_states(rows), None)
@@ -108,7 +108,7 @@ def evaluate_bucket(rows: pa.Table, plan: Plan) -> BucketResult:
         counts[checks.ITEMLESS_ROWS, ""] = judged.rows.table[ITEM].null_count
     for model in models:
         counts.update(model.counts())
-    by_label = [first, *of_other_labels(first, plan, counts)]
+    by_label = [first, *other_label_rows(first, plan, counts)]
     every = [model for own in by_label for model in own.models]
     _count_by_metric(every if plan.keys else (), counts)
     keys = keys_of(accepted, groups) if plan.has_parts or plan.group_table else None
@@ -249,7 +249,7 @@ def ranked_rows(
     return RankedRows(rows, groups, judged, models, hashes, own)
 
 
-def of_other_labels(first: RankedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Iterator[RankedRows]:
+def other_label_rows(first: RankedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Iterator[RankedRows]:
     """Yield the rows of ``first`` with each other label. Rows are not sorted again unless a label leaves some out.
 
     Models without a metric of the label are left out. Adds only the number of rows without a gain to ``counts``,
@@ -304,7 +304,7 @@ def ranked_models(
     weights: Mapping[str, Floats],
     alike: Sequence[RankedModel] | None = None,
 ) -> list[RankedModel]:
-    """Return the rankings of each model, with further rankings by labels that metrics assume or that check others.
+    """Return the rankings of each model, with further rankings by assumed labels and by labels of checks.
 
     ``alike`` has the same models with other labels of the same rows. Their order of the rows is used again.
     """

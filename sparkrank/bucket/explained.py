@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sparkrank.base import checks
-from sparkrank.bucket.evaluate import of_other_labels, ranked_rows
+from sparkrank.bucket.evaluate import other_label_rows, ranked_rows
 from sparkrank.bucket.impressions import EARLY_ITEM, EARLY_TRUTH, ITEM, LIST, TITLE, past_column, score_column
 from sparkrank.bucket.ranked import RankedModel
 from sparkrank.bucket.row_order import row_order
@@ -109,7 +109,7 @@ def _explained(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Se
     counts = {check: count for (check, _), count in counted.items() if check in rejections() and count}
     if not ranked.judged.groups:
         return ExplainedGroup((), counts, counted[checks.ROWS_READ, ""])
-    by_label = [ranked, *of_other_labels(ranked, plan, Counter())]
+    by_label = [ranked, *other_label_rows(ranked, plan, Counter())]
     own = {read.plan.judging or FIRST: read for read in by_label}
     explained = [
         _metric(model, metric)
@@ -124,7 +124,7 @@ def _explained(rows: pa.Table, plan: Plan, metrics: Sequence[Metric], models: Se
 
 
 def _metric(model: RankedModel, metric: Metric) -> ExplainedMetric:
-    plan, of_groups = model.plan, metric.of_groups
+    plan, of_groups = model.plan, metric.group_metric
     arithmetic = model.explained(of_groups)
     seen = model.seen_by(of_groups)
     ranking = seen.ranked(of_groups.ties)
@@ -134,10 +134,10 @@ def _metric(model: RankedModel, metric: Metric) -> ExplainedMetric:
     notes = list(arithmetic.notes)
     if is_mean:
         declared = dict(plan.group_metrics)[of_groups]
-        value = float(model.values()[str(of_groups)].of_groups()[0])
+        value = float(model.values()[str(of_groups)].by_group()[0])
         counts_as = math.nan if is_left_out else float(model.value_of_groups(str(of_groups))[0])
         weights = declared.weights_of(ranking, of_groups, model.weights)
-        weight = 1.0 if weights is None else float(weights.of_groups()[0])
+        weight = 1.0 if weights is None else float(weights.by_group()[0])
     if (assumption := assumption_of(of_groups)) is not None:
         is_there = "are left out" if assumption.grade is None else f"count as labelled {assumption.grade:g}"
         notes.append(f"rows without a label {is_there}")
@@ -173,10 +173,10 @@ def _metric(model: RankedModel, metric: Metric) -> ExplainedMetric:
 
 
 def _notes_of_checks(model: RankedModel, metric: Metric, checked_by: str) -> Iterator[str]:
-    yield f"{metric} corrects the mean of {metric.of_groups} by groups in which all rows have the label {checked_by}"
+    yield f"{metric} corrects the mean of {metric.group_metric} by groups in which all rows have the label {checked_by}"
     other, whole = model.checked[checked_by]
     if whole[0]:
-        value = float(other.values_of(metric.of_groups).of_groups()[0])
+        value = float(other.values_of(metric.group_metric).by_group()[0])
         yield f"this group is one of them: its value by the label {checked_by} is {value:g}"
 
 

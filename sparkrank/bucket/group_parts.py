@@ -19,11 +19,11 @@ from sparkrank.numeric.segments import Segments, codes_of
 from sparkrank.numeric.whole_units import TIED, UnitTable, compared
 from sparkrank.states.part_bins import PartBins, PartHistograms, PartSeries
 from sparkrank.states.part_states import PAIR_COUNTS, PartStates
-from sparkrank.states.part_sums import FilledSums, PartSums, SlicedSums, parts_of_slice
+from sparkrank.states.part_sums import NonzeroSums, PartSums, SlicedSums, parts_of_slice
 
 
 def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]], plan: Plan) -> PartStates:
-    """Return the states of parts and of pairs of models. ``sliced`` has (slice, part of each group, models) tuples."""
+    """Return the states by part of the groups and by pair of models. ``sliced`` has (slice, parts, models) tuples."""
     means: dict[str, SlicedSums] = {}
     sums: dict[str, SlicedSums] = {}
     pairs: dict[str, SlicedSums] = {}
@@ -41,10 +41,10 @@ def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]
         of_means, of_rows = {}, {}
         for model, own in zip(models, tables, strict=True):
             if averaged := [*map(str, (*model.plan.parted_metrics, *model.plan.checked_metrics))]:
-                of_means[model.name] = FilledSums.of(averaged, parts, model.part_means(parted, own))
+                of_means[model.name] = NonzeroSums.of(averaged, parts, model.part_means(parted, own))
             added = [plan.groups_sum, *map(str, model.plan.row_sums)]
             bins = model.part_bins(parted)
-            of_rows[model.name] = FilledSums.of(added, parts, model.part_sums(parted, bins))
+            of_rows[model.name] = NonzeroSums.of(added, parts, model.part_sums(parted, bins))
             for rule, counted in bins.items():
                 histograms[PartSeries(model.name, sliced_groups.name, rule)] = PartBins.of(values, parts, counted)
             for metric, counted in model.part_values(parted):
@@ -70,11 +70,11 @@ Tables: TypeAlias = "Sequence[tuple[list[int], UnitTable]]"
 
 def _pairs(
     groups: GroupSlice, models: Sequence[RankedModel], tables: Sequence[Tables], baseline: str
-) -> dict[str, FilledSums]:
+) -> dict[str, NonzeroSums]:
     """Return, for each candidate, the states of the pair (candidate, ``baseline``) for each value of a slice."""
     paired = [*zip(models, tables, strict=True)]
     return {
-        ours[0].name: FilledSums.of([*map(str, metrics)], 1, _pair(groups, ours, theirs, metrics))
+        ours[0].name: NonzeroSums.of([*map(str, metrics)], 1, _pair(groups, ours, theirs, metrics))
         for theirs in paired
         for ours in paired
         if theirs[0].name == baseline != ours[0].name

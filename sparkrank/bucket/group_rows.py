@@ -57,7 +57,7 @@ def _values(by_label: Sequence[tuple[RankedModel, Ints | None]], plan: Plan) -> 
         for name, values in model.values().items():
             known[name] = values if groups is None else GroupValues(none.copy())
             if groups is not None:
-                known[name].numbers[groups] = values.of_groups()
+                known[name].numbers[groups] = values.by_group()
     return known
 
 

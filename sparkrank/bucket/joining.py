@@ -42,7 +42,7 @@ Counts = Counter[tuple[str, str]]
 class JudgedRows:
     """The rows to evaluate, with the number of each row's group (``codes``) and each row's label.
 
-    ``judged`` flags the rows that have a label (None means all rows). ``twins`` are the rows that have the same group
+    ``with_label`` flags the rows that have a label (None: all rows). ``twins`` are the rows that have the same group
     and item as another row (None: not needed). ``with_truth`` flags the groups that have a row with a label (None: not
     needed), and ``with_list`` flags, per model, the groups that have a score. ``item_hashes`` are the lowest hashes of
     the items in the lists and the truth. ``gains`` has, for each column of gains in a joined truth, the gain of each
@@ -53,7 +53,7 @@ class JudgedRows:
     codes: Codes
     labels: NDArray[np.generic]
     groups: int
-    judged: Flags | None
+    with_label: Flags | None
     twins: Twins | None = None
     with_truth: Flags | None = None
     with_list: tuple[Flags, ...] = ()
@@ -61,34 +61,34 @@ class JudgedRows:
     gains: Mapping[ValueColumn, Floats] = field(default_factory=dict)
 
     def unjudged(self, groups: Flags) -> int:
-        return 0 if self.judged is None else int(np.count_nonzero(groups[self.codes] & ~self.judged))
+        return 0 if self.with_label is None else int(np.count_nonzero(groups[self.codes] & ~self.with_label))
 
     def judged_among(self, rows: Ints | None) -> int:
-        if self.judged is None:
+        if self.with_label is None:
             return len(self.codes) if rows is None else len(rows)
-        return int(np.count_nonzero(taken(self.judged, rows)))
+        return int(np.count_nonzero(taken(self.with_label, rows)))
 
     def without_unjudged(self) -> JudgedRows:
         """Return only the rows with a label. Groups keep their numbers and their flags, even without a row."""
-        if self.judged is None:
+        if self.with_label is None:
             return self
-        kept = np.flatnonzero(self.judged)
+        kept = np.flatnonzero(self.with_label)
         return replace(
             self,
             rows=self.rows.take(kept),
             codes=self.codes[kept],
             labels=self.labels[kept],
-            judged=None,
+            with_label=None,
             twins=None if self.twins is None else self.twins.among(kept),
             gains={column: values[kept] for column, values in self.gains.items()},
         )
 
     def assuming(self, assumption: Assumption) -> JudgedRows:
         """Return the rows, where those without a label are left out or have the label of ``assumption``."""
-        if self.judged is None or assumption.grade is None:
+        if self.with_label is None or assumption.grade is None:
             return self.without_unjudged()
-        labels = np.where(self.judged, self.labels, np.float64(assumption.grade))
-        return replace(self, labels=labels, judged=None)
+        labels = np.where(self.with_label, self.labels, np.float64(assumption.grade))
+        return replace(self, labels=labels, with_label=None)
 
     def judgments(
         self,
@@ -105,7 +105,7 @@ class JudgedRows:
             propensities = None if propensities is None else twins.first_of(propensities)
         gains = {column: np.nan_to_num(values) for column, values in gains.items()}
         item_row = None if twins is None else twins.one_of_each(len(self.codes))
-        rows = (self.codes, self.labels, self.groups, self.judged)
+        rows = (self.codes, self.labels, self.groups, self.with_label)
         return Judgments(*rows, references, item_row, None, gains, propensities)
 
     def credited(self, shared: Judgments, listed: Ints, best: Ints) -> Judgments:
@@ -121,7 +121,7 @@ class JudgedRows:
         has_label[:] = True
         has_label[twins.rows] = False
         has_label[row] = True
-        judged = has_label if self.judged is None else has_label & self.judged
+        judged = has_label if self.with_label is None else has_label & self.with_label
         orders = {name: np.where(has_label, order, np.nan) for name, order in shared.references.items()}
         labels = np.where(has_label, self.labels, self.labels.dtype.type(0))
         rows = (self.codes, labels, self.groups, judged)
@@ -197,7 +197,7 @@ def _joined(
         codes=np.concatenate([codes[:lists], codes[lists:][unlisted]]),
         labels=np.concatenate([matches.labels_of_lists, matches.labels[unlisted]]),
         groups=groups.count,
-        judged=None if matched.all() else np.concatenate([matched, np.ones(len(unlisted), np.bool_)]),
+        with_label=None if matched.all() else np.concatenate([matched, np.ones(len(unlisted), np.bool_)]),
         twins=matches.twins,
         with_truth=matches.with_truth,
         with_list=with_list,
@@ -237,8 +237,8 @@ def _lists_first(rows: BucketRows, codes: Codes, counts: Counts) -> tuple[Bucket
 
 
 def _count_matches(matches: Matches, unlisted: int, counts: Counts, levels: Sequence[float | None]) -> None:
-    n_judged, distinct = int(np.count_nonzero(matches.judged)), int(np.count_nonzero(matches.fates))
-    counts[checks.TRUTH_UNLABELLED, ""] = len(matches.judged) - n_judged
+    n_judged, distinct = int(np.count_nonzero(matches.with_label)), int(np.count_nonzero(matches.fates))
+    counts[checks.TRUTH_UNLABELLED, ""] = len(matches.with_label) - n_judged
     counts[checks.TRUTH_REPEATED, ""] = n_judged - distinct
     counts[checks.TRUTH_OVERRULED, ""] = matches.overruled
     counts[checks.TRUTH_UNLISTED, ""] = unlisted

@@ -47,7 +47,7 @@ def label_columns(plan: Plan) -> list[str]:
 def rows_of_label(rows: BucketRows, groups: Groups, judging: Judging, plan: Plan) -> RowsOfLabel:
     """Return ``rows`` and ``groups`` with the label of ``judging``.
 
-    If it has a label ``among``, only rows with an item that is relevant by that label remain.
+    If it has a label ``among``, only rows with an item relevant by ``among`` remain.
     """
     kept = None if judging.among is None else _among(rows, groups, column_of(judging.among, plan), plan)
     label = read_label(rows, judging, plan)
@@ -69,8 +69,8 @@ def rows_checked_by(label: str, judged: JudgedRows, plan: Plan) -> tuple[JudgedR
     unused: Counts = Counter()
     checked = judge(BucketRows(table), Groups(judged.codes, judged.groups), plan, unused)
     whole = count_by(judged.codes, judged.groups) > 0
-    if checked.judged is not None:
-        whole[judged.codes[~checked.judged]] = False
+    if checked.with_label is not None:
+        whole[judged.codes[~checked.with_label]] = False
     return checked, whole
 
 

@@ -19,7 +19,7 @@ from sparkrank.ranking.ranking import Ranking
 def position_sums(
     ranking: Ranking, scores: Floats, weights: Floats | None, chosen: Flags | None, values: Segments, plan: Plan
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield the name of each sum of the table ``positions``, and the limbs of the exact sum, shape (values, 6).
+    """Yield the name of each sum of the table ``positions``, and the sum as six floats. Shape: (values, 6).
 
     ``values`` divides the groups by the value of a slice. ``scores`` has the score of each row with one, and
     ``weights`` the weight of each judged row, if rows have weights. ``chosen`` flags the groups that are evaluated.

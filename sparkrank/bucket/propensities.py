@@ -100,7 +100,7 @@ def weights_of(judgments: Judgments, chosen: Flags | None, weighed: WeighedRows)
 
 
 def weight_sums(states: WeightStates, weights: Floats, clipped: int) -> Iterator[tuple[str, Floats]]:
-    """Yield the name and the limbs of each sum over the weights of rows. The table ``quality`` is made from them."""
+    """Yield the name of each sum over the weights of rows, and the sum as six floats, for the table ``quality``."""
     yield states.rows, whole_limbs(np.array([len(weights)]))
     yield states.weights, exact_sums(weights)
     yield states.squares, exact_sums(np.square(weights))

@@ -75,7 +75,7 @@ ROUNDING = 2.0**-40  # tolerance for a value out of range, larger than the round
 
 
 class CheckedModel(NamedTuple):
-    """A ``model`` with a label that checks others, and flags of the groups with that label in all rows (``whole``)."""
+    """A ``model`` with a label that checks others, and flags of the groups with the label in all rows (``whole``)."""
 
     model: RankedModel
     whole: Flags
@@ -151,21 +151,21 @@ class RankedModel:
 
     def _decided_by_ties(self, metric: Metric) -> int:
         """Count the evaluated groups in which another order of tied rows might change the result of ``metric``."""
-        declared, flags = metric.of_groups.declaration, np.zeros(self.ranking.groups, np.bool_)
+        declared, flags = metric.group_metric.declaration, np.zeros(self.ranking.groups, np.bool_)
         if not isinstance(declared, GroupMetric):  # in a metric of items, a cut-off may divide a tie block
             blocks = self.ranking.blocks
             inside = float(metric.k or 0) - blocks.before
             flags[blocks.group[(inside > 0) & (inside < blocks.size)]] = True
             return self._count_groups(GroupValues(flags))
         best, worst = (
-            declared.values_of(self.seen_by(metric).ranked(ties), metric.of_groups).of_groups() for ties in EXTREMES
+            declared.values_of(self.seen_by(metric).ranked(ties), metric.group_metric).by_group() for ties in EXTREMES
         )
         return self._count_groups(GroupValues(~np.equal(best, worst) & ~(np.isnan(best) & np.isnan(worst))))
 
     def _count_groups(self, flags: GroupValues) -> int:
         if self.chosen is None:
             return int(flags.segments.count_flagged(flags.numbers)[0])
-        return int(np.count_nonzero(self._chosen(flags.of_groups())))
+        return int(np.count_nonzero(self._chosen(flags.by_group())))
 
     def means(self, groups: GroupSlice) -> Iterator[MeanRows]:
         """Yield, for each group metric, its mean states for all values of the slice ``groups``."""
@@ -189,7 +189,7 @@ class RankedModel:
         for metric, _ in self.plan.averaged_metrics:
             own, of_lists = self._weights_of(metric), self.added(metric)
             if own is not None and own.distinct is not of_lists.distinct:
-                own, of_lists = (GroupValues(numbers.of_groups()) for numbers in (own, of_lists))
+                own, of_lists = (GroupValues(numbers.by_group()) for numbers in (own, of_lists))
             values, segments = self._over(of_lists, evaluated, lists)
             if own is None:
                 equal.setdefault(segments, {})[metric] = values
@@ -213,7 +213,7 @@ class RankedModel:
                 lists[distinct] = distinct.in_segments(self._chosen(distinct.code), evaluated)
             if (shared := lists[distinct]) is not None:
                 return values.numbers[shared[0]], shared[1]
-        return self._chosen(values.of_groups()), evaluated
+        return self._chosen(values.by_group()), evaluated
 
     @cached
     def values(self) -> dict[str, GroupValues]:
@@ -228,7 +228,7 @@ class RankedModel:
     @cached
     def added(self, metric: Metric) -> GroupValues:
         """Return what each group adds to the mean of ``metric``: its value, or the logarithm of its value."""
-        values = self.values()[str(metric.of_groups)]
+        values = self.values()[str(metric.group_metric)]
         return logarithms(values, self.plan.definitions.counts_undefined_as) if metric.geometric else values
 
     @cached
@@ -240,12 +240,12 @@ class RankedModel:
         other, whole = self.checked[str(metric.checked_by)]
         counted_as = self.plan.definitions.counts_undefined_as or 0.0
         by_other, own = (
-            np.nan_to_num(model.values_of(metric.of_groups).of_groups(), nan=counted_as) for model in (other, self)
+            np.nan_to_num(model.values_of(metric.group_metric).by_group(), nan=counted_as) for model in (other, self)
         )
         return np.where(whole, by_other - own, np.nan)
 
     def checked_counts(self) -> dict[tuple[str, str], int]:
-        """Return, for each label that checks others, the number of evaluated groups that have it in all rows."""
+        """Return, for each label that checks others, the number of evaluated groups with the label in all rows."""
         whole = {label: self._chosen(checked.whole) for label, checked in self.checked.items()}
         return {(checks.checked_groups(label), self.name): int(flags.sum()) for label, flags in whole.items()}
 
@@ -294,9 +294,9 @@ class RankedModel:
         return UnitTable.of_values(values, code, self.plan.definitions.counts_undefined_as)
 
     def part_means(self, parted: GroupSlice, tables: Sequence[tuple[list[int], UnitTable]]) -> Floats:
-        """Return Σ weight and Σ weight·value in each part as limbs of exact sums: coarse, fine and checked metrics.
+        """Return Σ weight and Σ weight·value in each part, as six floats each: coarse, fine and checked metrics.
 
-        The array has the shape (segments, metrics, 12).
+        Shape: (segments, metrics, 12).
         """
         coarse, others = self.plan.coarse_metrics, self.plan.fine_metrics
         checked = self.plan.checked_metrics
@@ -307,8 +307,8 @@ class RankedModel:
             sums[:, places, LIMBS:] = limbs
         evaluated = parted.segments.of(self.chosen)
         for place, metric in enumerate(others, len(coarse)):
-            values, own = self._chosen(self.added(metric).of_groups()), self._weights_of(metric)
-            weights = None if own is None else self._chosen(own.of_groups())
+            values, own = self._chosen(self.added(metric).by_group()), self._weights_of(metric)
+            weights = None if own is None else self._chosen(own.by_group())
             sums[:, place] = _weighed(values, weights, evaluated, self.plan)
         for place, metric in enumerate(checked, len(coarse) + len(others)):
             differences = self._chosen(self._differences(metric))
@@ -329,7 +329,7 @@ class RankedModel:
                 continue
             alike = own.distinct is values.distinct and self.chosen is None
             weights, numbers = (
-                group_values.numbers if alike else self._chosen(group_values.of_groups())
+                group_values.numbers if alike else self._chosen(group_values.by_group())
                 for group_values in (own, values)
             )
             if self.plan.definitions.counts_undefined_as is None:
@@ -348,9 +348,9 @@ class RankedModel:
         return weights_of(self.ranking.judgments, self.chosen, weighed)
 
     def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
-        """Return the number of groups and each sum over rows in each part, as limbs of exact sums.
+        """Return the number of groups and each sum over rows in each part, as six floats that add up to it.
 
-        The array has the shape (segments, 1 + sums, 6). If possible, row counts are taken from ``bins``.
+        Shape: (segments, 1 + sums, 6). If possible, row counts are taken from ``bins``.
         """
         groups = whole_limbs(parted.segments.of(self.chosen).sizes(self._groups_evaluated()))
         rows = None
@@ -384,7 +384,7 @@ class RankedModel:
 
     def value_of_groups(self, name: str) -> Floats:
         """Return the value with which each group enters the mean of a metric, or NaN if the group is left out."""
-        values = self.values()[name].of_groups()
+        values = self.values()[name].by_group()
         counted_as = self.plan.definitions.counts_undefined_as
         if counted_as is not None:
             values = np.where(np.isnan(values), counted_as, values)
@@ -399,7 +399,7 @@ class RankedModel:
                 yield StateKey(self.name, groups.name, value, str(metric)), distribution
 
     def _in_mean(self, metric: Metric, evaluated: Segments) -> tuple[Floats, Segments]:
-        values = self._chosen(self.values()[str(metric)].of_groups())
+        values = self._chosen(self.values()[str(metric)].by_group())
         if counts_ranks(metric):  # no value stands for the rank of a group without
             ranked = ~np.isnan(values)
             return values[ranked], evaluated.of(ranked)
@@ -407,7 +407,7 @@ class RankedModel:
         return values, counted
 
     def histograms(self, groups: GroupSlice) -> Iterator[tuple[ScoreSeries, ScoreHistogram]]:
-        """Yield a score histogram for each bin rule that a pooled metric needs and each value of a slice."""
+        """Yield a score histogram for each slice value and each rule for score bins that a pooled metric needs."""
         if not self.plan.bin_rules:
             return
         scored, segments = self._scored_rows(), self._segments_of_scored(groups)
@@ -420,7 +420,7 @@ class RankedModel:
                 yield ScoreSeries(self.name, groups.name, value, rule), histogram
 
     def sums(self, groups: GroupSlice) -> Iterator[tuple[SliceKey, Floats]]:
-        """Yield the sums that pooled metrics need (over rows, of groups, of group amounts) as limbs of exact sums."""
+        """Yield the sums that pooled metrics need (over rows, of groups, of group amounts), each as six floats."""
         for quantity in self.plan.row_sums:
             yield self._key(groups, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(groups))
         if groups.name == ALL:

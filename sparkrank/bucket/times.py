@@ -39,8 +39,8 @@ def times_of(column: pa.ChunkedArray, unknown: int) -> Ints:
 class ListTimes:
     """The times of lists, by number of a (group, item) pair and of a group. An unknown time is :data:`NEVER`."""
 
-    of_pairs: Ints
-    of_groups: Ints
+    pair_times: Ints
+    group_times: Ints
 
     @classmethod
     def of(cls, times: Ints, pair: Codes, pairs: int, group: Codes, groups: int) -> ListTimes:
@@ -49,8 +49,8 @@ class ListTimes:
 
     def at(self, pair: Codes, group: Codes) -> Ints:
         """Return the time of the list for rows with these numbers of pairs and groups."""
-        own = self.of_pairs[pair]
-        return np.where(own == NEVER, self.of_groups[group], own)
+        own = self.pair_times[pair]
+        return np.where(own == NEVER, self.group_times[group], own)
 
 
 def _earliest(times: Ints, codes: Codes, count: int) -> Ints:
@@ -99,8 +99,8 @@ class TimedPairs(ListedPairs):
         )
         through = np.empty(len(order), np.int64)
         through[order] = np.cumsum(order < len(first))
-        of_groups = np.bincount(group, minlength=self.groups)
-        items: Ints = through[len(first) :] - (np.cumsum(of_groups) - of_groups)[self.group]
+        group_times = np.bincount(group, minlength=self.groups)
+        items: Ints = through[len(first) :] - (np.cumsum(group_times) - group_times)[self.group]
         return items
 
     @cached_property
@@ -131,7 +131,7 @@ class TimedPairs(ListedPairs):
         """The time of each row's list. If the input has arrays, each list of a group has its own time."""
         if self.plan.arrays:
             return times_of(self.rows.table[TIME], NEVER)
-        return self._lists.of_groups[self.group]
+        return self._lists.group_times[self.group]
 
 
 def without_times(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> BucketRows:

@@ -1,4 +1,4 @@
-"""Conversion of long rows, which have the score of one model, to wide rows, which have the scores of all models.
+"""Conversion of long rows (with the score of one model) to wide rows (with the scores of all models).
 
 A group has one wide row per item, or more if a model's list repeats the item. The n-th wide row of an item has the
 scores of the models that list the item at least n times, and null for the other models. In all other columns, the

@@ -1,4 +1,4 @@
-"""Print the answer of a command: as text, as one JSON document with ``--json``, or not at all with ``--quiet``.
+"""The answer of a command: text, one JSON document with ``--json``, or nothing with ``--quiet``.
 
 The message of an error is one sentence on the last line of stderr; with ``--json`` it is also a document on stdout.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sparkrank.config import Spec
     from sparkrank.gates.day_verdict import DayVerdict
     from sparkrank.gates.judgment import Judgment
-    from sparkrank.gates.verdicts import Judged
+    from sparkrank.gates.verdicts import GateVerdict
     from sparkrank.metrics.metric import Declaration
     from sparkrank.metrics.parameters import Parameter
     from sparkrank.metrics.presets import Preset
@@ -35,16 +35,16 @@ _FORM = "sparkrank.form"
 def form() -> AnswerForm:
     """Return the form in which the running command prints its answer. Outside of a command, it is "text"."""
     context = click.get_current_context(silent=True)
-    asked: AnswerForm = "text" if context is None else context.meta.get(_FORM, "text")
-    return asked
+    answer_form: AnswerForm = "text" if context is None else context.meta.get(_FORM, "text")
+    return answer_form
 
 
-def ask_for(asked: AnswerForm) -> None:
-    """Make the running command answer in the form ``asked``. Raise a usage error if another form was set before."""
+def set_form(answer_form: AnswerForm) -> None:
+    """Make the running command print its answer in ``answer_form``. Raise a usage error if another form is set."""
     context = click.get_current_context()
-    if context.meta.get(_FORM, asked) != asked:
+    if context.meta.get(_FORM, answer_form) != answer_form:
         raise click.UsageError("--json and --quiet do not go together: one prints a document, the other nothing")
-    context.meta[_FORM] = asked
+    context.meta[_FORM] = answer_form
 
 
 def answer(text: Callable[[], str], document: Callable[[], object]) -> None:
@@ -92,7 +92,7 @@ def _result(result: DayResult | WindowResult) -> Document:
         "metrics": result.metrics.to_pylist(),
         "comparisons": None if result.comparisons is None else result.comparisons.to_pylist(),
         "quality": result.quality.to_pylist(),
-        "gates": None if judgment is None else _verdicts(judgment.judged),
+        "gates": None if judgment is None else _verdicts(judgment.verdicts),
         "warnings": _warnings(result.warnings),
         "tables": {name: shown_url(str(folder)) for name, folder in sorted(result.folders.items())},
         "stages": dict(result.seconds),
@@ -109,7 +109,7 @@ def backfill_document(days: Iterable[BackfilledDay]) -> Document:
             "reason": day.reason or None,
             "exit_code": day.exit_code,
             "run_id": day.run_id,
-            "gates": None if day.stored is None else _verdicts(day.stored.judged),
+            "gates": None if day.stored is None else _verdicts(day.stored.verdicts),
             "result": None if day.result is None else day_document(day.result),
         }
         for day in days
@@ -122,7 +122,7 @@ def judgment_document(judgment: Judgment) -> Document:
     return {
         **_fields(judgment, "name", "exit_code"),
         "run_id": None if judgment.facts is None else judgment.facts.run_id,
-        "gates": _verdicts(judgment.judged),
+        "gates": _verdicts(judgment.verdicts),
         "accepted": judgment.acceptance.get("accepted_reason"),
         "warnings": _warnings(judgment.stored_warnings),
     }
@@ -133,7 +133,7 @@ def _warnings(warnings: Iterable[str]) -> list[Document]:
     return [{"code": getattr(warning, "code", None), "sentence": str(warning)} for warning in warnings]
 
 
-def _verdicts(judged: Iterable[Judged]) -> list[Document]:
+def _verdicts(verdicts: Iterable[GateVerdict]) -> list[Document]:
     plain = ("verdict", "stops", "reason", "value", "bound", "p", "p_adjusted", "left_out", "accepted")
     return [
         {
@@ -141,7 +141,7 @@ def _verdicts(judged: Iterable[Judged]) -> list[Document]:
             **_fields(check.key.cell, "metric", "model", "slice", "slice_value"),
             **_fields(check, *plain),
         }
-        for check in judged
+        for check in verdicts
     ]
 
 

@@ -14,7 +14,7 @@ from sparkrank.cli.answers import answer
 from sparkrank.cli.options import DEBUG, PLUGIN, all_of, day_option, validate_alone
 from sparkrank.cli.sides import (
     SIDE_OPTIONS,
-    SidesAsked,
+    SideOptions,
     metrics_of,
     session_for_far,
     sides_of,
@@ -28,7 +28,7 @@ from sparkrank.comparison.runs import compare_tables, without_states
 from sparkrank.comparison.whole_runs import compare_states
 from sparkrank.inputs.day_marks import on_day
 from sparkrank.inputs.window import Window, spans
-from sparkrank.jobs.compare_job import DaysCompared, compare_days
+from sparkrank.jobs.compare_job import DayComparisons, compare_days
 from sparkrank.metrics import find_preset
 from sparkrank.metrics.grammar import texts_of
 from sparkrank.metrics.registry import import_plugins
@@ -78,30 +78,30 @@ def compare(
     groups: GroupChoice | None,
     decompose: str | None,
     plugins: tuple[str, ...],
-    **sides: Any,
+    **side_options: Any,
 ) -> None:
     """Compare the models of stored days (--conf), or two runs (--left, --right), over all or over common groups.
 
-    With --conf, every model is compared with the baseline, by slice and metric, from the stored states of a day or of a
-    window: with --metric on every value of a slice, else of slices where it is sure. With --decompose, split the
-    difference of two means over the values of a slice: between two models or days of --conf, or between two runs.
+    With --conf, every model is compared with the baseline from the stored states of a day or of a window. Values of
+    slices are shown if they differ clearly; with --metric, all are shown. With --decompose, split the difference of two
+    means over the values of a slice: between two models or days of --conf, or between two runs.
     """
-    asked = SidesAsked(**sides)
+    sides = SideOptions(**side_options)
     import_plugins(plugins, "--plugin")
     metrics = tuple(one for text in metrics for one in texts_of(text))
-    of_states = asked.spec is not None and decompose is None and asked.left_date is None
+    of_states = sides.spec is not None and decompose is None and sides.left_date is None
     if of_states:
         of_runs: dict[str, object] = {"--other-definitions": other_definitions, "--groups": groups}
         validate_alone("--conf alone", of_runs)
     else:
         beside = {"--from": first, "--to": last, "--family": family, "--allow-missing": allow_missing}
-        validate_alone("--left" if asked.spec is None else "--decompose or --left-date", beside)
+        validate_alone("--left" if sides.spec is None else "--decompose or --left-date", beside)
     if decompose is not None:
         validate_alone("--decompose", {"--correction": correction, "--groups": groups})
-    if asked.spec is not None and of_states:
-        window = _window(asked, first, last, allow_missing=allow_missing)
-        days = _stored(asked, asked.spec, window, correction, family, allow_missing)
-        chosen, notes = _chosen(days.comparisons, asked, asked.spec, metrics), [*days.warnings, *days.unlisted]
+    if sides.spec is not None and of_states:
+        window = _window(sides, first, last, allow_missing=allow_missing)
+        days = _stored(sides, sides.spec, window, correction, family, allow_missing)
+        chosen, notes = _chosen(days.comparisons, sides, sides.spec, metrics), [*days.warnings, *days.unlisted]
         text = metrics_by_slice_text if metrics else stored_comparisons_text
         unlisted = "\n".join(map(escape, days.unlisted))
         below = notes_text([*([f"no states of {spans(days.missing)}"] if days.missing else []), *days.warnings])
@@ -111,43 +111,43 @@ def compare(
         )
         return
     if decompose is not None:
-        _decompose(asked, decompose, metrics or None, other_definitions)
+        _decompose(sides, decompose, metrics or None, other_definitions)
         return
     options: Any = {"correction": correction or "holm", "level": LEVEL, "other_definitions": other_definitions}
     lacking: list[str] = []
     if groups != "common":
-        before, after, models = states_of(asked)
+        before, after, models = states_of(sides)
         lacking = without_states((before, after), groups)
         if not (isinstance(before, str) or isinstance(after, str)):
-            _answer_runs(compare_states(before, after, models, metrics or None, **options, options=asked.model_options))
+            _answer_runs(compare_states(before, after, models, metrics or None, **options, options=sides.model_options))
             return
-    with sides_of(asked) as (left, right):
+    with sides_of(sides) as (left, right):
         _answer_runs(compare_tables(left, right, metrics or None, **options, notes=lacking))
 
 
-def _window(asked: SidesAsked, first: str | None, last: str | None, *, allow_missing: bool) -> Window:
+def _window(sides: SideOptions, first: str | None, last: str | None, *, allow_missing: bool) -> Window:
     if (first is None) != (last is None):
         raise click.UsageError("--from and --to go together: they are the first and the last day of a window")
     if first is not None and last is not None:
-        validate_alone("--from", {"--date": asked.day})
+        validate_alone("--from", {"--date": sides.day})
         return Window.of(first, last)
     if allow_missing:
         raise click.UsageError("--allow-missing is for a window: --from and --to")
-    (_, day), _ = asked.places
+    (_, day), _ = sides.places
     return Window.of(str(day), str(day))
 
 
 def _stored(
-    asked: SidesAsked,
+    sides: SideOptions,
     spec: Spec,
     window: Window,
     correction: Correction | None,
     family: Family | None,
     allow_missing: bool,
-) -> DaysCompared:
+) -> DayComparisons:
     """Return the result of :func:`compare_days`. The command's options override the comparison in ``spec``."""
     own = None if spec.compare is None else spec.compare.comparison
-    baseline = asked.baseline or (None if own is None else own.baseline)
+    baseline = sides.baseline or (None if own is None else own.baseline)
     wanted = None
     if baseline is not None:
         given = own or Comparison(baseline)
@@ -158,12 +158,12 @@ def _stored(
         return compare_days(spec, window, wanted, spark, allow_missing=allow_missing)
 
 
-def _chosen(table: pa.Table, asked: SidesAsked, spec: Spec, metrics: tuple[str, ...]) -> pa.Table:
+def _chosen(table: pa.Table, sides: SideOptions, spec: Spec, metrics: tuple[str, ...]) -> pa.Table:
     """Return the rows for the requested candidate and ``metrics``. Their p-values stay adjusted over all rows."""
     plan = spec.plan()
-    if asked.model is not None:
-        validate_model(plan.models, "--model", asked.model)
-        table = table.filter(pc.equal(table["candidate"], asked.model))
+    if sides.model is not None:
+        validate_model(plan.models, "--model", sides.model)
+        table = table.filter(pc.equal(table["candidate"], sides.model))
     if metrics:
         preset, known = find_preset(spec.definitions.preset), [str(metric) for metric in plan.metrics]
         texts = [found_metric(plan, preset, text) for text in metrics]
@@ -174,9 +174,9 @@ def _chosen(table: pa.Table, asked: SidesAsked, spec: Spec, metrics: tuple[str, 
     return table
 
 
-def _decompose(asked: SidesAsked, by: str, metrics: tuple[str, ...] | None, other_definitions: bool) -> None:
-    left, right = metrics_of(asked)
-    before, after, _ = states_of(asked)
+def _decompose(sides: SideOptions, by: str, metrics: tuple[str, ...] | None, other_definitions: bool) -> None:
+    left, right = metrics_of(sides)
+    before, after, _ = states_of(sides)
     table, notes = decomposition(left, right, by, metrics, (before, after), other_definitions=other_definitions)
     head = sides_text(right.model, right.place, left.model, left.place)
     answer(

@@ -63,7 +63,7 @@ def _validate(folder: str) -> None:
         )
     place = Path(folder)
     if os.path.lexists(place) and not (place.is_dir() and not any(place.iterdir())):
-        raise SpecError(f"{shorten(folder)} is there already: name another by --folder, or remove it")
+        raise SpecError(f"{shorten(folder)} exists already: name another folder with --folder, or remove this one")
 
 
 def _spec_of(folder: str) -> str:

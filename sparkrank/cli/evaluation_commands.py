@@ -16,7 +16,7 @@ from sparkrank.base.redaction import shown_url
 from sparkrank.cli.answers import answer, answer_line, backfill_document, day_document, verdict_line, window_document
 from sparkrank.cli.gate_commands import closer_line
 from sparkrank.cli.invocation import Invocation, after_commit, end_with_verdict
-from sparkrank.cli.options import VERBOSE, asked_stages, day_option, prometheus_options, spec_options
+from sparkrank.cli.options import VERBOSE, command_stages, day_option, prometheus_options, spec_options
 from sparkrank.config import Spec
 from sparkrank.engines.lanes import needs_session
 from sparkrank.inputs.window import Window, spans
@@ -66,9 +66,7 @@ def evaluate(
     """Evaluate a day of impressions, or many in one session, and replace each in the tables."""
     window = _window(day, first, last, of_many)
     if window is not None and prometheus is not None:
-        raise click.UsageError(
-            "--prometheus writes the metrics of one day, but --from and --to name many: merge writes those of a window"
-        )
+        raise click.UsageError("--prometheus writes one day, but --from and --to name several: use merge for a window")
     if window is not None and pipes:
         raise click.UsageError("--pipes reports one day, and --from and --to name many: use a partition for each day")
     if window is None:
@@ -79,9 +77,9 @@ def evaluate(
         if window is not None:
             _backfill(spec, window, spark, invocation, is_whole, **of_many)
             return
-        result = evaluate_day(spec, day, spark, asked_stages(), invocation.interrupts.hold)
+        result = evaluate_day(spec, day, spark, command_stages(), invocation.interrupts.hold)
         if prometheus is not None:
-            prometheus.write(Target.of_day(spec, result.day), result.judged, spark)
+            prometheus.write(Target.of_day(spec, result.day), result.verdicts, spark)
         if dagster is not None:
             dagster.report(result)
     with after_commit():
@@ -111,7 +109,7 @@ def _backfill(
     """Evaluate the days of ``window`` in order, and print a line for each day as soon as it is evaluated."""
     done: list[BackfilledDay] = []
     held = invocation.interrupts
-    how: Any = {**flags, "before_day": held.release, "before_commit": held.hold, "stages": asked_stages}
+    how: Any = {**flags, "before_day": held.release, "before_commit": held.hold, "stages": command_stages}
     try:
         for evaluated in backfill(spec, window, spark, **how):
             done.append(evaluated)
@@ -153,9 +151,9 @@ def merge(
     with command_session("merge", is_needed=needs_spark(spec.output.path) or publishes_by_spark(spec)) as spark:
         invocation.interrupts.spark = spark
         hold = invocation.interrupts.hold
-        result = merge_days(spec, window, spark, asked_stages(), allow_missing=allow_missing, before_commit=hold)
+        result = merge_days(spec, window, spark, command_stages(), allow_missing=allow_missing, before_commit=hold)
         if prometheus is not None:
-            prometheus.write(Target.of_window(spec, window), result.judged, spark)
+            prometheus.write(Target.of_window(spec, window), result.verdicts, spark)
     count = len(result.days)
     what = f"{window}, {count} {'day' if count == 1 else 'days'} pooled"
     below = [f"Missing: {spans(result.missing)}"] if result.missing else []
@@ -169,7 +167,7 @@ def _shown(
 ) -> str:
     head = f"Metrics of {what} (± {spec.uncertainty.level * 100:g} % interval)"
     compared = "" if result.comparisons is None else stored_comparisons_text(result.comparisons)
-    verdicts = "" if result.judgment is None else verdicts_text(result.judgment.judged, is_whole=is_whole)
+    verdicts = "" if result.judgment is None else verdicts_text(result.judgment.verdicts, is_whole=is_whole)
     longest = max(map(len, result.folders))
     folders = [
         f"  {name:<{longest}}  {escape(shown_url(str(folder)))}" for name, folder in sorted(result.folders.items())
@@ -197,11 +195,11 @@ def _backfilled_text(day: BackfilledDay, *, is_whole: bool = False) -> str:
         checked = result.quality.to_pylist()
         rows = next((row["count"] for row in checked if row["check"] == checks.ROWS_READ), 0)
         line = f"{day.day}  evaluated: {rows:,.0f} rows in {day.seconds:.1f} s, lane {result.lane}"
-        verdicts = "" if result.judgment is None else verdicts_text(result.judgment.judged, is_whole=is_whole)
+        verdicts = "" if result.judgment is None else verdicts_text(result.judgment.verdicts, is_whole=is_whole)
         below = [quality_text(result.quality), warnings_text(result.warnings), verdicts]
     elif day.state == "there":
         line = f"{day.day}  there already, by the same spec (run {day.run_id}): skipped, --again evaluates it"
-        stopped = [] if day.stored is None else [verdict for verdict in day.stored.judged if verdict.stops]
+        stopped = [] if day.stored is None else [verdict for verdict in day.stored.verdicts if verdict.stops]
         verdicts = verdicts_text(stopped, "Gates that stop it, until it is accepted or evaluated again")
         below = [warnings_text(day.warnings), verdicts]
     else:

@@ -9,7 +9,7 @@ import click
 
 from sparkrank.base.errors import InputError, SpecError
 from sparkrank.cli.answers import answer
-from sparkrank.cli.options import all_of, asked_stages, day_option, spec_options, validate_alone
+from sparkrank.cli.options import all_of, command_stages, day_option, spec_options, validate_alone
 from sparkrank.comparison.group_pairs import ModelGroups
 from sparkrank.comparison.group_tables import GroupTable
 from sparkrank.comparison.largest_changes import largest_of_all
@@ -17,7 +17,7 @@ from sparkrank.comparison.worst_groups import worst_groups
 from sparkrank.config import Spec
 from sparkrank.engines.lanes import needs_session
 from sparkrank.engines.one_group import GroupKeys
-from sparkrank.jobs.explain_job import asked_models, explain_day
+from sparkrank.jobs.explain_job import explain_day, explained_models
 from sparkrank.run.day_request import resolve_day
 from sparkrank.run.session import command_session
 from sparkrank.text.explanation_text import MOST_ROWS
@@ -58,23 +58,23 @@ def explain(
     With --group, --worst or --moved: the list of each model, the terms of the metric, and the steps to its value. With
     --from and --to: each setting in which two presets differ, and how far it moves the number. Nothing is written.
     """
-    asked = (*metrics, *texts)
-    if not asked:
+    metric_texts = (*metrics, *texts)
+    if not metric_texts:
         raise click.UsageError("no metric is named: name one with --metric, for example --metric ndcg@10")
     day = resolve_day(spec, day)
     if one is not None or other is not None:
         beside = {"--group": group, **{f"--{name}": more[name] for name in ("worst", "moved", "models")}}
-        _between_presets(spec, day, one, other, asked, beside)
+        _between_presets(spec, day, one, other, metric_texts, beside)
         return
-    _validate_choice(group, more, asked)
+    _validate_choice(group, more, metric_texts)
     with command_session("explain", is_needed=needs_session(spec.engine.lane)) as spark:
-        keys, note = _keys(spec, day, group, asked, more, spark)
+        keys, note = _keys(spec, day, group, metric_texts, more, spark)
         models = more["models"] or more["model_names"]
-        explanation = explain_day(spec, day, keys, asked, models or (), spark, asked_stages())
+        explanation = explain_day(spec, day, keys, metric_texts, models or (), spark, command_stages())
     answer(lambda: "\n\n".join(filter(None, [note, explanation.text(more["rows"])])), explanation.to_dict)
 
 
-def _validate_choice(group: Sequence[str], more: dict[str, Any], asked: Sequence[str]) -> None:
+def _validate_choice(group: Sequence[str], more: dict[str, Any], metric_texts: Sequence[str]) -> None:
     """Raise a usage error unless exactly one option chooses the groups, and the other options are allowed with it."""
     ways = {"--group": group, "--worst": more["worst"], "--moved": more["moved"]}
     given = [name for name, value in ways.items() if value]
@@ -86,12 +86,17 @@ def _validate_choice(group: Sequence[str], more: dict[str, Any], asked: Sequence
         raise click.UsageError("--models is for --moved: the models to show are named by --model")
     if more["moved"] and more["model_names"]:
         raise click.UsageError("--moved and --model do not go together: --models names both")
-    if given != ["--group"] and len(asked) > 1:
+    if given != ["--group"] and len(metric_texts) > 1:
         raise click.UsageError(f"{given[0]} chooses groups by one metric, but several are named")
 
 
 def _keys(
-    spec: Spec, day: str, group: Sequence[str], asked: Sequence[str], more: dict[str, Any], spark: SparkSession | None
+    spec: Spec,
+    day: str,
+    group: Sequence[str],
+    metric_texts: Sequence[str],
+    more: dict[str, Any],
+    spark: SparkSession | None,
 ) -> tuple[GroupKeys, str]:
     """Return the chosen groups, and a sentence if other groups are as bad as the worst; otherwise an empty string."""
     plan, note = spec.plan(), ""
@@ -105,17 +110,17 @@ def _keys(
         raise SpecError("no group column is named: explain needs groups")
     table = GroupTable.at("left", spec.output.path, day, spark)
     if more["worst"]:
-        names = asked_models(plan, more["model_names"], "--model")
+        names = explained_models(plan, more["model_names"], "--model")
         if len(names) > 1:
             raise click.UsageError("--worst chooses groups by one model: name it with --model")
-        keys, note = worst_groups(table, names[0], asked[0], more["worst"])
+        keys, note = worst_groups(table, names[0], metric_texts[0], more["worst"])
     else:
-        names = asked_models(plan, more["models"] or (), "--models")
+        names = explained_models(plan, more["models"] or (), "--models")
         if len(names) != 2:
             raise click.UsageError("--moved compares two models: name them with --models A B")
-        keys = _moved(table, names, asked[0], more["moved"])
+        keys = _moved(table, names, metric_texts[0], more["moved"])
     if not keys:
-        raise InputError(f"{table.place} has no group to choose by {asked[0]}")
+        raise InputError(f"{table.place} has no group to choose by {metric_texts[0]}")
     return GroupKeys(tuple(columns), tuple(keys)), note
 
 
@@ -136,7 +141,7 @@ def _moved(table: GroupTable, models: Sequence[str], metric: str, top: int) -> l
 
 
 def _between_presets(
-    spec: Spec, day: str, one: str | None, other: str | None, asked: Sequence[str], beside: dict[str, Any]
+    spec: Spec, day: str, one: str | None, other: str | None, metric_texts: Sequence[str], beside: dict[str, Any]
 ) -> None:
     from sparkrank.cli.preset_differences_text import differences_document, differences_text
     from sparkrank.jobs.preset_differences import explain_presets
@@ -145,5 +150,5 @@ def _between_presets(
         raise click.UsageError("--from and --to go together: they name two presets")
     validate_alone("--from", beside)
     with command_session("explain", is_needed=needs_session(spec.engine.lane)) as spark:
-        moves = explain_presets(spec, day, one, other, asked, spark, asked_stages())
+        moves = explain_presets(spec, day, one, other, metric_texts, spark, command_stages())
     answer(lambda: differences_text(moves), lambda: differences_document(moves))

@@ -60,14 +60,14 @@ def gate(spec: Spec, named: NamedDays, replay: str | None, prometheus: Prometheu
     judgment = gate_stored(spec, target)
     _answer_verdicts(judgment, spec, is_whole)
     if prometheus is not None:
-        prometheus.write(target, judgment.judged)
+        prometheus.write(target, judgment.verdicts)
     end_with_verdict(judgment)
 
 
 def _answer_verdicts(judgment: Judgment, spec: Spec, is_whole: bool) -> None:
     def text() -> str:
         line = verdict_line(judgment.name, spec, judgment.verdict())
-        verdicts, below = verdicts_text(judgment.judged, line, is_whole=is_whole), closer_line(spec, judgment)
+        verdicts, below = verdicts_text(judgment.verdicts, line, is_whole=is_whole), closer_line(spec, judgment)
         most = sys.maxsize if is_whole else MOST_LINES - 2
         shown = fitted([verdicts, warnings_text(judgment.stored_warnings)], most)
         return "\n".join(filter(None, [shown, below, line]))
@@ -76,14 +76,14 @@ def _answer_verdicts(judgment: Judgment, spec: Spec, is_whole: bool) -> None:
 
 
 def closer_line(spec: Spec, judgment: Judgment) -> str:
-    """Return the command that shows groups behind the worst check that fails, or ``""`` if no group table has any."""
+    """Return a command that shows single groups for the worst failed check, or ``""`` without a group table."""
     plan = spec.plan()
     if not plan.keys or not spec.output.groups or day_of(judgment.name) is None:
         return ""
     stored = {str(metric) for metric, _ in plan.group_metrics}
     failing = [
         check
-        for check in judgment.judged
+        for check in judgment.verdicts
         if check.stops and check.verdict == "fail" and check.value is not None and check.key.cell.metric in stored
     ]
     judge = spec.judge(plan)

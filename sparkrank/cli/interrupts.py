@@ -1,4 +1,4 @@
-"""Make a job ignore the signals that would end it while it commits a day, that is, makes its tables visible.
+"""The signals that a job ignores while it commits a day, that is, makes its tables visible.
 
 A scheduler reads the exit code of ``spark-submit``, a JVM whose child is this process. Both processes ignore signals
 from right before the commit; otherwise the job could fail although the new day is visible.

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from sparkrank.cli.answers import ask_for, form
+from sparkrank.cli.answers import form, set_form
 from sparkrank.config import Spec, load_spec
 from sparkrank.jobs.prometheus_job import PrometheusFile
 from sparkrank.run.stages import Stages, seen_stages
@@ -38,13 +38,13 @@ VERBOSE = click.option("--verbose", "is_whole", is_flag=True, help="Print all ro
 
 
 def day_option(option: str, name: str, text: str, **more: Any) -> Callable[[Any], Any]:
-    """Return the decorator that adds ``option``, whose value is a day, with the help ``text``."""
+    """Return the decorator that adds ``option`` for a day, with the help ``text``."""
     return click.option(option, name, metavar="YYYY-MM-DD", help=text, **more)
 
 
 def _ask(context: click.Context, option: click.Parameter, is_given: bool) -> None:  # noqa: ARG001
     if is_given:
-        ask_for("json" if option.name == "json" else "quiet")
+        set_form("json" if option.name == "json" else "quiet")
 
 
 def form_options() -> list[click.Option]:
@@ -60,7 +60,7 @@ def form_options() -> list[click.Option]:
 def spec_options(command: Callable[..., None], *, for_stored: bool = False) -> Callable[..., Any]:
     """Add ``--conf``, ``--set`` and ``--debug`` to ``command``, which gets the loaded spec as its argument ``spec``.
 
-    With ``for_stored``, which is for commands that do not evaluate, the plugins of the spec may be missing.
+    With ``for_stored``, for commands that do not evaluate, the plugins of the spec may be missing.
     """
 
     @wraps(command)
@@ -114,6 +114,6 @@ def validate_alone(first: str, others: Mapping[str, object]) -> None:
             raise click.UsageError(f"{first} and {name} do not go together")
 
 
-def asked_stages() -> Stages:
+def command_stages() -> Stages:
     """Return the stages of a run. They print their progress unless ``--json`` or ``--quiet`` was given."""
     return seen_stages() if form() == "text" else Stages()

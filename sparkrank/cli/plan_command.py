@@ -44,10 +44,10 @@ def plan(spec: Spec, day: str | None, rows: int | None) -> None:
 def plan_text(plan: DayPlan) -> str:
     """Return the counts of ``plan``, and below them how long stored days took, as lines of text."""
     cut = f"{plan.buckets:,} buckets, {plan.tasks:,} tasks, {plan.pieces:,} pieces"
-    where_read = "evaluated by the tasks that read them: no rows are shuffled"
+    without_shuffle = "evaluated by the tasks that read them: no rows are shuffled"
     lines = [
         f"Plan of {plan.day}: {plan.rows:,} rows, {plan.rows_from}",
-        f"  {plan.splits:,} splits, {cut if plan.pieces else where_read}",
+        f"  {plan.splits:,} splits, {cut if plan.pieces else without_shuffle}",
     ]
     if plan.tables != ("lists",):
         sent = "; the catalog is not among these rows: it is sent to every worker" if "catalog" in plan.tables else ""

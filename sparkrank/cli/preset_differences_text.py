@@ -1,4 +1,4 @@
-"""Write why two libraries give different numbers for the same rows, as text and as values for JSON."""
+"""The reasons why two libraries give different numbers for the same rows, as text and as values for JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def differences_text(differences: PresetDifferences) -> str:
 
 
 def _metric_text(moves: MetricMoves, differences: PresetDifferences) -> str:
-    head = f"{escape(moves.asked)} of {shorten(moves.model, MOST_LETTERS)}"
+    head = f"{escape(moves.text)} of {shorten(moves.model, MOST_LETTERS)}"
     lines = [("setting", differences.one, differences.other, "value", "moved")]
     lines.append((f"as {differences.one}", "", "", number_text(moves.value), ""))
     for setting in moves.settings:
@@ -54,5 +54,5 @@ def _metric_document(moves: MetricMoves) -> dict[str, Any]:
     ]  # fmt: skip
     ends = {"from": {"definition": moves.one, "value": moves.value}}
     ends["to"] = {"definition": moves.other, "value": moves.other_value}
-    own = {"metric": moves.asked, "model": moves.model, **ends, "moved": moves.moved, "combined": moves.combined}
+    own = {"metric": moves.text, "model": moves.model, **ends, "moved": moves.moved, "combined": moves.combined}
     return {**own, "settings": settings}

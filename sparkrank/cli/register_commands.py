@@ -42,8 +42,8 @@ def tables(names: tuple[str, ...]) -> None:
     for name in names:
         if name not in known:
             raise click.UsageError(f'there is no table "{shorten(name)}"{hint(name, known, "there are")}')
-    asked = [known[name] for name in names] or list(known.values())
-    answer_page(lambda: "\n\n".join(map(table_text, asked)), lambda: {"tables": list(map(table_document, asked))})
+    chosen = [known[name] for name in names] or list(known.values())
+    answer_page(lambda: "\n\n".join(map(table_text, chosen)), lambda: {"tables": list(map(table_document, chosen))})
 
 
 def _named(name: str) -> list[Declaration]:

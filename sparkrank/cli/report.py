@@ -36,16 +36,18 @@ MOST_SUBJECT = 40  # characters of the subject in the name of a file
 @click.option("--plots", metavar="DIR", help="Write only the charts into this folder, as SVG.")
 @click.option(
     "--format",
-    "asked",
+    "form_name",
     metavar="FORM",
     help="html (a page that needs nothing else), md (a summary), json (all of it) or latex (a table); without it, as "
     "the ending of --out says, or html.",
 )
-def report(spec: Spec, named: NamedDays, opens: bool, out: str | None, plots: str | None, asked: str | None) -> None:
+def report(
+    spec: Spec, named: NamedDays, opens: bool, out: str | None, plots: str | None, form_name: str | None
+) -> None:
     """Make the report of a stored day or window: one page of HTML, Markdown, JSON or LaTeX, from its tables alone."""
-    form = form_of(out, asked)
+    form = form_of(out, form_name)
     if plots is not None:
-        validate_alone("--plots", {"--out": out, "--open": opens, "--format": asked})
+        validate_alone("--plots", {"--out": out, "--open": opens, "--format": form_name})
         require_extra()  # before anything is read
         from sparkrank.report.charts import save_plots
     if opens and form != "html":

@@ -44,7 +44,7 @@ SIDE_OPTIONS = all_of(
 
 
 @dataclass(frozen=True)
-class SidesAsked:
+class SideOptions:
     """The values of :data:`SIDE_OPTIONS`, the options that name the two sides of a comparison."""
 
     conf: str | None
@@ -149,34 +149,34 @@ def session_for_far(*, is_far: bool) -> AbstractContextManager[SparkSession | No
     return command_session("compare", is_needed=is_far and has_pyspark())
 
 
-def metrics_of(asked: SidesAsked) -> tuple[MetricRows, MetricRows]:
+def metrics_of(sides: SideOptions) -> tuple[MetricRows, MetricRows]:
     """Return the rows of the left and of the right model in the table ``metrics`` of their runs."""
-    baseline, model = asked.models
+    baseline, model = sides.models
     # a side whose model is not named takes the model of the other side
     models = (baseline or model, model or baseline)
-    with session_for_far(is_far=asked.is_far) as spark:
-        tables = [metrics_at(what, *place, spark) for what, place in zip(_SIDES, asked.places, strict=True)]
+    with session_for_far(is_far=sides.is_far) as spark:
+        tables = [metrics_at(what, *place, spark) for what, place in zip(_SIDES, sides.places, strict=True)]
     left, right = (
         MetricRows.of(what, table, name, option, place)
-        for what, (table, place), name, option in zip(_SIDES, tables, models, asked.model_options, strict=True)
+        for what, (table, place), name, option in zip(_SIDES, tables, models, sides.model_options, strict=True)
     )
     return left, right
 
 
-def states_of(asked: SidesAsked) -> tuple[RunStates | str, RunStates | str, tuple[str | None, str | None]]:
+def states_of(sides: SideOptions) -> tuple[RunStates | str, RunStates | str, tuple[str | None, str | None]]:
     """Return the states of each side (or a text that says why it has no states), and the requested models."""
-    left, right = asked.places
-    with session_for_far(is_far=asked.is_far) as spark:
-        return stored_states("left", *left, spark), stored_states("right", *right, spark), asked.models
+    left, right = sides.places
+    with session_for_far(is_far=sides.is_far) as spark:
+        return stored_states("left", *left, spark), stored_states("right", *right, spark), sides.models
 
 
 @contextmanager
-def sides_of(asked: SidesAsked) -> Iterator[tuple[ModelGroups, ModelGroups]]:
+def sides_of(sides: SideOptions) -> Iterator[tuple[ModelGroups, ModelGroups]]:
     """Context manager that gives the groups of the left model and the groups of the right model."""
-    (left, right), (baseline, model), options = asked.places, asked.models, asked.model_options
-    with session_for_far(is_far=asked.is_far) as spark:
+    (left, right), (baseline, model), options = sides.places, sides.models, sides.model_options
+    with session_for_far(is_far=sides.is_far) as spark:
         before, after = GroupTable.of("left", *left, spark), GroupTable.of("right", *right, spark)
-        if asked.spec is None:
+        if sides.spec is None:
             baseline, model = chosen_models(before, after, baseline, model, options)
         left_model, right_model = before.model(baseline, options[0]), after.model(model, options[1])
         yield ModelGroups(before, left_model), ModelGroups(after, right_model)

@@ -38,7 +38,7 @@ def init(file: str) -> None:
             with Path(file).open("x", encoding="utf-8") as written:
                 written.write(text)
         except FileExistsError:
-            raise SpecError(f"{shorten(file)} is there already: name another file, or remove it") from None
+            raise SpecError(f"{shorten(file)} exists already: name another file, or remove it") from None
         except FileNotFoundError:
             raise SpecError(f"there is no folder for {shorten(file)}: make it first, or name another file") from None
     text = f"Written: {escape(file)}\nCheck it with: sparkrank validate --conf {named}"
@@ -63,7 +63,7 @@ def validate(spec: Spec, day: str | None) -> None:
     With a day, the files of lake tables that are left for this day are counted by the logs of the tables.
     """
     with command_session("validate", is_needed=publishes_by_spark(spec)) as spark:
-        validate_publish(spec, spark, is_asked=True)
+        validate_publish(spec, spark, needs_answer=True)
     validate_track(spec)
     validate_notify(spec)
     places = []

@@ -41,7 +41,7 @@ class PairedMetric:
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairedComparison:
     """The comparison of one metric over ``n`` pairs of groups.
 
     ``left`` is the mean left value, and ``difference`` the mean of right - left, with its standard error ``stderr``.
@@ -64,26 +64,26 @@ def with_counted(values: Floats, counted_as: float | None) -> Floats:
     return values if counted_as is None else np.where(np.isnan(values), counted_as, values)
 
 
-def compare_pairs(metric: PairedMetric, parts: Iterable[PairValues]) -> Paired:
+def compare_pairs(metric: PairedMetric, chunks: Iterable[PairValues]) -> PairedComparison:
     """Return the comparison by ``metric`` over all pairs of groups.
 
-    ``parts`` yields the values of the pairs in chunks.
+    ``chunks`` yields the values of the pairs, some at a time.
     """
     counts: Ints = np.zeros(5, np.int64)
     limbs: Floats = np.zeros(())
-    for part in parts:
+    for part in chunks:
         own, sums = _counts_and_sums(metric, part)
         counts, limbs = counts + own, limbs + sums
     n, n_unpaired, up, ties, down = counts.tolist()
     if not n:
-        return Paired(n, n_unpaired, up, ties, down)
+        return PairedComparison(n, n_unpaired, up, ties, down)
     means = _of_weighted if metric.is_weighted else _of_equal
     left, difference, stderr = means([sum(map(Fraction, row), Fraction()) for row in limbs.tolist()], n)
-    return Paired(n, n_unpaired, up, ties, down, left, difference, stderr)
+    return PairedComparison(n, n_unpaired, up, ties, down, left, difference, stderr)
 
 
 def _counts_and_sums(metric: PairedMetric, part: PairValues) -> tuple[list[int], Floats]:
-    """Return the five counts of :class:`Paired`, and the exact sums behind the means, each as limbs (floats)."""
+    """Return the five counts of :class:`PairedComparison`, and the exact sums behind the means, as limbs (floats)."""
     ours, theirs = (with_counted(values, metric.counted_as) for values in part[0])
     difference = theirs - ours
     is_pair = ~np.isnan(difference)

@@ -78,21 +78,21 @@ class ModelGroups:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of groups: row ``of_left[i]`` of the left run and row ``of_right[i]`` of the right run.
+    """Pairs of groups: row ``left_rows[i]`` of the left run and row ``right_rows[i]`` of the right run.
 
     ``n_left`` and ``n_right`` count all groups of the runs.
     """
 
-    of_left: Ints
-    of_right: Ints
+    left_rows: Ints
+    right_rows: Ints
     n_left: int
     n_right: int
 
-    def parts(self) -> Iterator[tuple[Ints, Ints]]:
+    def chunks(self) -> Iterator[tuple[Ints, Ints]]:
         """Yield the left and right row numbers of the pairs, in chunks of at most :data:`PAIRS_AT_ONCE` pairs."""
-        for start in range(0, len(self.of_left), PAIRS_AT_ONCE):
+        for start in range(0, len(self.left_rows), PAIRS_AT_ONCE):
             part = slice(start, start + PAIRS_AT_ONCE)
-            yield self.of_left[part], self.of_right[part]
+            yield self.left_rows[part], self.right_rows[part]
 
 
 def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
@@ -108,16 +108,16 @@ def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
         counts += (ours.num_rows, theirs.num_rows)
         joined = ours.join(theirs, keys.names, join_type="inner")
         numbers.append([joined[f"{_ROW}{place}"].to_numpy() for place in (0, 1)])
-    of_left, of_right = (np.concatenate(rows) for rows in zip(*numbers, strict=True))
-    for side, others, count in ((left, of_right, counts[1]), (right, of_left, counts[0])):
+    left_rows, right_rows = (np.concatenate(rows) for rows in zip(*numbers, strict=True))
+    for side, others, count in ((left, right_rows, counts[1]), (right, left_rows, counts[0])):
         met = np.zeros(count, np.bool_)
         met[others] = True
         if np.count_nonzero(met) < len(others):  # several groups of one side share a partner
             raise InputError(
                 f"{side.table.place} has several groups of {side.model} with one key ({itemize(side.table.keys)}), as "
-                "can happen with lists in arrays: nobody can tell which of them to compare"
+                "can happen with lists in arrays: such groups cannot be paired, so compare all groups"
             )
-    return Pairs(of_left, of_right, *counts.tolist())
+    return Pairs(left_rows, right_rows, *counts.tolist())
 
 
 def common_keys(left: GroupTable, right: GroupTable) -> pa.Schema:

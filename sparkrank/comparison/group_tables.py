@@ -79,7 +79,9 @@ class GroupTable:
         if is_path(rows):
             return cls.at(what, os.fspath(rows), day, spark)
         if day is not None:
-            raise SpecError(f"{what}_day is {shorten(day)}, but {what} is no path: rows in memory are of one day")
+            raise SpecError(
+                f"{what}_day is {shorten(day)}, but {what} is not a path: only a path can have several days"
+            )
         return cls.held(what, rows, f"the {what} rows")
 
     @classmethod
@@ -205,7 +207,7 @@ class GroupTable:
         return self
 
     def _refuse(self, problem: str) -> NoReturn:
-        raise InputError(f"{self.place} is no group table: {problem}")
+        raise InputError(f"{self.place} is not a group table: {problem}")
 
     def validate_files(self, column: str, values: pa.Array | pa.ChunkedArray) -> None:
         """Raise :class:`InputError` if the ``values`` of ``column`` include a value that a run never writes."""
@@ -279,12 +281,12 @@ class GroupTable:
         with self.reading():
             return int(self.rows.count_rows())
 
-    def model(self, asked: str | None, option: str) -> str:
-        """Return the model ``asked`` or, if this is None, the only model.
+    def model(self, name: str | None, option: str) -> str:
+        """Return the model ``name`` or, if this is None, the only model.
 
         Raise :class:`SpecError` if there is none such.
         """
-        return model_among(self.place, self.models, asked, option)
+        return model_among(self.place, self.models, name, option)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -300,17 +302,17 @@ class GroupTable:
             raise unreadable(f"the group table {self.place} cannot be read", error) from error
 
 
-def model_among(place: str, models: Sequence[str], asked: str | None, option: str) -> str:
-    """Return ``asked`` or, if this is None, the only one of ``models``. Raise :class:`SpecError` if there is none such.
+def model_among(place: str, models: Sequence[str], name: str | None, option: str) -> str:
+    """Return ``name`` or, if this is None, the only one of ``models``. Raise :class:`SpecError` if there is none such.
 
     ``place`` and ``option`` are named in the message.
     """
-    if asked is None:
+    if name is None:
         if len(models) != 1:
             raise SpecError(f"{place} has the models {itemize(models)}: name one with {option}")
         return models[0]
-    validate_names(f"{option}: {place} has no model", [asked], models, "there are")
-    return asked
+    validate_names(f"{option}: {place} has no model", [name], models, "there are")
+    return name
 
 
 class HasModels(Protocol):
@@ -362,7 +364,7 @@ def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> s
     return next((name for name in (*map(str, readings), text, *map(str, ordered)) if name in metrics), None)
 
 
-def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_rows: Iterable[str] = ()) -> str:
+def metric_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_rows: Iterable[str] = ()) -> str:
     """Return the entry of ``metrics`` that ``text`` names in any spelling. Raise :class:`SpecError` if none does.
 
     ``of_rows`` lists the metrics of both runs that are computed over all rows together and have no values per group.
@@ -372,7 +374,7 @@ def asked_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_r
         raise SpecError(f"{pooled} is a metric of all rows together, without values of groups (compare compares it)")
     if name is None:
         near = hint(text, metrics, "there are", "they have none in common")
-        raise SpecError(f'the metric "{shorten(text)}" is not on both sides{near}')
+        raise SpecError(f'the metric "{shorten(text)}" is not in both runs{near}')
     return name
 
 

@@ -12,7 +12,7 @@ from sparkrank.base.errors import MetricError, SpecError
 from sparkrank.bucket.group_rows import GROUP_COUNTS
 from sparkrank.comparison.group_moments import with_counted
 from sparkrank.comparison.group_pairs import ModelGroups, Pairs, common_keys, paired_groups
-from sparkrank.comparison.group_tables import asked_among
+from sparkrank.comparison.group_tables import metric_among
 from sparkrank.comparison.runs import counted_undefined, definition_notes
 from sparkrank.metrics import Metric
 from sparkrank.numeric.array_types import Floats, Ints
@@ -33,19 +33,19 @@ def largest_changes(
     keys = common_keys(left.table, right.table)
     common = [name for name in right.table.metrics if name in left.table.metrics]
     presets = right.table.preset, left.table.preset
-    metric = asked_among(common, metric, *presets, of_rows=right.table.definitions)
+    metric = metric_among(common, metric, *presets, of_rows=right.table.definitions)
     definition_notes(left.table, right.table, [metric], other_definitions)
     counted_as = counted_undefined(right.table.definitions.get(metric))
     signs = {GAIN: 1.0, LOSS: -1.0} if is_higher_better(metric) else {GAIN: -1.0, LOSS: 1.0}
     left, right = left.here([metric]), right.here([metric])
     pairs = paired_groups(left, right)
     values = [with_counted(side.values(metric), counted_as) for side in (left, right)]
-    difference = values[1][pairs.of_right] - values[0][pairs.of_left]
+    difference = values[1][pairs.right_rows] - values[0][pairs.left_rows]
     tables = []
     for change, sign in signs.items():
         gain = difference * sign
         with np.errstate(invalid="ignore"):
-            chosen = largest_first(left, pairs.of_left, gain, np.flatnonzero(gain > 0), keys, top)
+            chosen = largest_first(left, pairs.left_rows, gain, np.flatnonzero(gain > 0), keys, top)
         tables.append(change_rows(change, left, right, pairs, chosen, values, keys))
     return pa.concat_tables(tables)
 
@@ -60,7 +60,7 @@ def largest_of_all(left: ModelGroups, right: ModelGroups, metric: str, top: int)
 
 
 def is_higher_better(metric: str) -> bool:
-    """Return whether a higher value of ``metric`` is better. An unregistered metric is assumed to be one of these."""
+    """Return whether a higher value of ``metric`` is better, as is assumed of an unregistered metric."""
     try:
         return Metric.parse(metric).declaration.higher_is_better is not False
     except MetricError:  # the metric is registered only where it was evaluated
@@ -85,11 +85,11 @@ def largest_first(side: ModelGroups, of_side: Ints, gain: Floats, places: Ints, 
     return chosen
 
 
-def _first_by_key(left: ModelGroups, of_left: Ints, tied: Ints, keys: pa.Schema, most: int) -> pa.Table:
+def _first_by_key(left: ModelGroups, left_rows: Ints, tied: Ints, keys: pa.Schema, most: int) -> pa.Table:
     """Return the first ``most`` pairs by key among the indices ``tied``. One batch of rows is in memory at a time."""
     kept = pa.schema([*keys, pa.field("place", pa.int64())]).empty_table()
-    by_row = tied[np.argsort(of_left[tied], kind="stable")]
-    for batch, taken in left.batches_at(of_left[by_row], keys.names):
+    by_row = tied[np.argsort(left_rows[tied], kind="stable")]
+    for batch, taken in left.batches_at(left_rows[by_row], keys.names):
         rows = pa.Table.from_batches([batch]).cast(keys).append_column("place", pa.array(by_row[taken]))
         kept = pa.concat_tables([kept, rows]).sort_by([(name, "ascending") for name in keys.names])[:most]
     return kept
@@ -105,9 +105,9 @@ def change_rows(
     keys: pa.Schema,
 ) -> pa.Table:
     """Return one row for each of the ``chosen`` pairs, with the columns documented at :func:`sparkrank.movers`."""
-    of_left, of_right = pairs.of_left[chosen], pairs.of_right[chosen]
-    ours, theirs = values[0][of_left], values[1][of_right]
-    baseline, candidate = left.rows_at(of_left, [*keys.names, *GROUP_COUNTS]), right.rows_at(of_right, GROUP_COUNTS)
+    left_rows, right_rows = pairs.left_rows[chosen], pairs.right_rows[chosen]
+    ours, theirs = values[0][left_rows], values[1][right_rows]
+    baseline, candidate = left.rows_at(left_rows, [*keys.names, *GROUP_COUNTS]), right.rows_at(right_rows, GROUP_COUNTS)
     columns = {
         "change": pa.array([change] * len(chosen), pa.string()),
         **{key.name: baseline[key.name].cast(key.type) for key in keys},

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from sparkrank.base.errors import InputError, MetricError, SpecError, hint, itemize, shorten
-from sparkrank.comparison.group_tables import asked_among, model_among, notes_on_definitions
+from sparkrank.comparison.group_tables import metric_among, model_among, notes_on_definitions
 from sparkrank.comparison.mix_and_rate_errors import intervals_of_parts
 from sparkrank.comparison.run_states import LoadedStates, RunStates
 from sparkrank.metrics import GroupMetric, Metric, PooledMetric
@@ -107,7 +107,7 @@ def decomposition(
             raise SpecError(f'{side.place} has no slice "{shorten(by)}"{hint(by, side.slices(), "there are")}')
     common = [name for name in right.metrics() if name in left.metrics()]
     presets = [side.preset for side in states[::-1] if not isinstance(side, str)]
-    names = common if metrics is None else [asked_among(common, text, *presets) for text in metrics]
+    names = common if metrics is None else [metric_among(common, text, *presets) for text in metrics]
     refused = {name: _refused(name) for name in names}
     chosen, notes = [name for name, why in refused.items() if why is None], list(filter(None, refused.values()))
     if notes and metrics is not None:
@@ -217,7 +217,7 @@ class _Shares:
                 )
             values[value] = Fraction(row["weight"]), Fraction(row["value"])
         if not values or not whole["weight"] or not math.isfinite(whole["value"]):
-            raise InputError(f"{name_of_mean} is undefined: there is no difference to split")
+            raise InputError(f"{name_of_mean} is undefined, so its difference cannot be split")
         weight = sum((own for own, _ in values.values()), Fraction())
         products = [own * mean for own, mean in values.values()]
         weighted, size = sum(products, Fraction()), sum(map(abs, products), Fraction())
@@ -225,6 +225,6 @@ class _Shares:
         if not is_whole or abs(weighted - weight * Fraction(whole["value"])) > _ROUNDED * size:
             raise InputError(
                 f"the values of {by} do not add up to {name_of_mean}: their weights are {float(weight):.12g} of "
-                f"{whole['weight']:.12g}, as where groups have rows of several values"
+                f"{whole['weight']:.12g}, because some groups have rows of several values"
             )
         return cls({value: (own / weight, mean) for value, (own, mean) in values.items()}, weighted / weight, whole)

@@ -33,7 +33,7 @@ class RunComparison:
         The number of groups in both runs, in the left run only and in the right run only. None if all groups are
         compared, because the groups are not paired then.
     notes : tuple of str
-        Messages about metrics and groups that are left out, and about intervals that are missing.
+        Messages about omitted metrics and groups, and about missing intervals.
 
     Examples
     --------

@@ -8,9 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from sparkrank.base.errors import InputError, MetricError, SpecError, itemize, quote, shorten
-from sparkrank.comparison.group_moments import WEIGHT, Paired, PairedMetric, compare_pairs
+from sparkrank.comparison.group_moments import WEIGHT, PairedComparison, PairedMetric, compare_pairs
 from sparkrank.comparison.group_pairs import ModelGroups, Pairs, common_keys, paired_groups
-from sparkrank.comparison.group_tables import GroupTable, asked_among, notes_on_definitions
+from sparkrank.comparison.group_tables import GroupTable, metric_among, notes_on_definitions
 from sparkrank.comparison.run_comparison import GroupChoice, RunComparison
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.comparison.whole_runs import notes_on_lone_metrics, whole_day_rows
@@ -50,10 +50,10 @@ def compare_tables(
 ) -> RunComparison:
     """Return the comparison of two models over the groups in both tables. Its messages begin with ``notes``."""
     common_keys(left.table, right.table)
-    asked, of_metrics = metrics_in_common(left.table, right.table, metrics, other_definitions)
+    compared, of_metrics = metrics_in_common(left.table, right.table, metrics, other_definitions)
     notes = [*notes, *of_metrics]
-    pairs, results = _paired(left, right, asked)
-    n_common = len(pairs.of_left)
+    pairs, results = _paired(left, right, compared)
+    n_common = len(pairs.left_rows)
     if not n_common:
         raise InputError(
             f"no group of {left.model} in {left.table.place} ({pairs.n_left:,} groups) is in {right.table.place} "
@@ -73,7 +73,7 @@ def compare_tables(
             "differences have no test and no interval"
         )
     own = {"candidate": right.model, "spec_hash": right.table.spec_hash, "run_id": right.table.run_id}
-    rows = [_row(metric, result, level) for metric, result in zip(asked, results, strict=True)]
+    rows = [_row(metric, result, level) for metric, result in zip(compared, results, strict=True)]
     unpaired = [f"{row['metric']} {row['n_unpaired']:,}" for row in rows if row["n_unpaired"]]
     if unpaired:
         notes.append(f"groups with a value on one side only are in no pair: {itemize(unpaired)}")
@@ -91,21 +91,21 @@ def compare_tables(
 
 
 def metrics_in_common(
-    left: GroupTable, right: GroupTable, asked: Sequence[str] | None, other_definitions: bool
+    left: GroupTable, right: GroupTable, texts: Sequence[str] | None, other_definitions: bool
 ) -> tuple[list[PairedMetric], list[str]]:
-    """Return the metrics to compare, and notes on others. Raise an error if an ``asked`` metric is not comparable."""
+    """Return the metrics to compare, and notes on others. Raise an error if one of ``texts`` is not comparable."""
     common = [name for name in right.metrics if name in left.metrics]
-    notes = notes_on_lone_metrics(left, right) if asked is None else []
+    notes = notes_on_lone_metrics(left, right) if texts is None else []
     of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]
-    if of_no_group and asked is None:
+    if of_no_group and texts is None:
         notes.append(f"not metrics of groups, but compared by groups=all: {itemize(of_no_group)}")
     presets = right.preset, left.preset
-    chosen = common if asked is None else [asked_among(common, text, *presets, of_rows=of_no_group) for text in asked]
+    chosen = common if texts is None else [metric_among(common, text, *presets, of_rows=of_no_group) for text in texts]
     chosen = list(dict.fromkeys(chosen))
     notes += definition_notes(left, right, chosen, other_definitions)
     metrics = [paired_metric(name, right.definitions.get(name) or left.definitions.get(name)) for name in chosen]
     refused = [metric for metric in metrics if isinstance(metric, str)]
-    if refused and asked is not None:
+    if refused and texts is not None:
         raise SpecError(refused[0])
     notes += refused
     paired_metrics = [metric for metric in metrics if not isinstance(metric, str)]
@@ -144,7 +144,9 @@ def counted_undefined(definition: str | None) -> float | None:
     return next((value for word, value in (("zero", 0.0), ("one", 1.0)) if f"undefined={word}" in settings), None)
 
 
-def _paired(left: ModelGroups, right: ModelGroups, metrics: Sequence[PairedMetric]) -> tuple[Pairs, list[Paired]]:
+def _paired(
+    left: ModelGroups, right: ModelGroups, metrics: Sequence[PairedMetric]
+) -> tuple[Pairs, list[PairedComparison]]:
     """Return the pairs of groups with the same key in both runs, and the comparison of each metric over the pairs."""
     weights = [WEIGHT] if any(metric.is_weighted for metric in metrics) else []
     columns = [*weights, *(metric.name for metric in metrics)]
@@ -154,12 +156,12 @@ def _paired(left: ModelGroups, right: ModelGroups, metrics: Sequence[PairedMetri
     results = []
     for metric in metrics:
         own = [[side.values(metric.name) for side in sides], *(weighing if metric.is_weighted else [])]
-        parts = ([(one[of_left], other[of_right]) for one, other in own] for of_left, of_right in pairs.parts())
-        results.append(compare_pairs(metric, parts))
+        chunks = ([(one[rows], other[others]) for one, other in own] for rows, others in pairs.chunks())
+        results.append(compare_pairs(metric, chunks))
     return pairs, results
 
 
-def _row(metric: PairedMetric, result: Paired, level: float) -> dict[str, Any]:
+def _row(metric: PairedMetric, result: PairedComparison, level: float) -> dict[str, Any]:
     tested = t_test(result.difference, result.stderr, result.n - 1, level, moving=result.up + result.down)
     wins, losses = (result.up, result.down) if metric.higher_is_better else (result.down, result.up)
     is_known = metric.higher_is_better is not None

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sparkrank.base import checks
 from sparkrank.base.errors import InputError, itemize
-from sparkrank.comparison.group_tables import GroupTable, asked_among, chosen_models, notes_on_definitions
+from sparkrank.comparison.group_tables import GroupTable, chosen_models, metric_among, notes_on_definitions
 from sparkrank.comparison.run_comparison import RunComparison
 from sparkrank.comparison.run_states import RunStates
 from sparkrank.metrics.slices import ALL
@@ -71,12 +71,12 @@ def compare_states(
 
 
 def _common_metrics(
-    left: RunStates, right: RunStates, asked: Sequence[str] | None, other_definitions: bool
+    left: RunStates, right: RunStates, texts: Sequence[str] | None, other_definitions: bool
 ) -> tuple[list[str], list[str]]:
     common = [name for name in right.metrics if name in left.metrics]
-    notes = notes_on_lone_metrics(left, right) if asked is None else []
+    notes = notes_on_lone_metrics(left, right) if texts is None else []
     presets = right.preset, left.preset
-    names = common if asked is None else list(dict.fromkeys(asked_among(common, text, *presets) for text in asked))
+    names = common if texts is None else list(dict.fromkeys(metric_among(common, text, *presets) for text in texts))
     if not names:
         raise InputError(f"no metric of {left.place} is one of {right.place}: nothing can be compared")
     return names, notes + notes_on_definitions(left.definitions, right.definitions, names, other_definitions)

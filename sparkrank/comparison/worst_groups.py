@@ -50,6 +50,6 @@ def worst_of_two(left: ModelGroups, right: ModelGroups, metric: str, top: int) -
     left, right = left.here([metric]), right.here([metric])
     pairs = paired_groups(left, right)
     values = [with_counted(side.values(metric), counted_as) for side in (left, right)]
-    gain = values[1][pairs.of_right] * (-1.0 if is_higher_better(metric) else 1.0)
-    chosen = largest_first(left, pairs.of_left, gain, np.flatnonzero(~np.isnan(gain)), keys, top)
+    gain = values[1][pairs.right_rows] * (-1.0 if is_higher_better(metric) else 1.0)
+    chosen = largest_first(left, pairs.left_rows, gain, np.flatnonzero(~np.isnan(gain)), keys, top)
     return change_rows("worst", left, right, pairs, chosen, values, keys)

@@ -82,7 +82,7 @@ PLUGINS_OPTIONAL = "plugins_optional"  # a key of the validation context: whethe
 
 
 class Spec(Section):
-    """A spec, which says what is evaluated, with which metrics, and where the tables are written.
+    """A spec of an evaluation: its rows, its metrics, and the place of its tables.
 
     ``name`` describes the evaluation, and ``owner`` is responsible for it. Reports and the terminal show both.
     ``metrics`` are texts such as ``ndcg@10``. ``slices`` are columns, or combinations of columns, whose values get rows
@@ -170,7 +170,7 @@ class Spec(Section):
                 )
             if (own := in_place_of(self.output.path, rows.path)) is not None:
                 raise ValueError(
-                    f"has {what}.path {shorten(rows.path)} in the place of {own} under output.path "
+                    f"has {what}.path {shorten(rows.path)} inside {own}, a folder of sparkrank under output.path "
                     f"{shorten(self.output.path)}: rows and tables would be in one folder"
                 )
         return self
@@ -189,9 +189,13 @@ class Spec(Section):
             if own.path is None:
                 continue
             if is_within(own.path, self.output.path):
-                raise ValueError(f"has output.publish.path {shorten(own.path)} within output.path: copies are apart")
+                raise ValueError(
+                    f"has output.publish.path {shorten(own.path)} within output.path: choose a folder outside of it"
+                )
             if is_within(self.output.path, own.path):
-                raise ValueError(f"has output.path within output.publish.path {shorten(own.path)}: copies are apart")
+                raise ValueError(
+                    f"has output.path within output.publish.path {shorten(own.path)}: choose a folder outside of it"
+                )
             for what, rows in self.places:
                 if rows.path is not None and among(own.path, rows.path):
                     raise ValueError(
@@ -205,8 +209,8 @@ class Spec(Section):
         """Refuse a time zone in a lane that ignores it. Only Spark's SQL reads timestamps by a time zone."""
         if self.input.time_zone is not None and self.engine.lane not in (allowed := time_zone_lanes()):
             raise ValueError(
-                f"has input.time_zone {self.input.time_zone}, but lane {self.engine.lane}: Spark's SQL alone "
-                f"asks for it, in the lanes {' and '.join(allowed)}"
+                f"has input.time_zone {self.input.time_zone}, but lane {self.engine.lane}: only Spark's "
+                f"SQL reads it, in the lanes {' and '.join(allowed)}"
             )
         return self
 
@@ -240,11 +244,11 @@ class Spec(Section):
 
     @property
     def roles(self) -> Roles:
-        """The roles of the columns. Settings that are invalid raise :class:`sparkrank.base.errors.SpecError`."""
+        """The roles of the columns. Settings that are invalid raise :class:`SpecError`."""
         return self.roles_and_plan[0]
 
     def plan(self) -> Plan:
-        """Return the plan of the document. Raise :class:`sparkrank.base.errors.SpecError` if settings are invalid."""
+        """Return the plan of the document. Raise :class:`SpecError` if settings are invalid."""
         return self.roles_and_plan[1]
 
     @cached_property
@@ -276,7 +280,7 @@ class Spec(Section):
             buckets=self.engine.buckets,
             uncertainty=self.uncertainty.uncertainty,
             compare=None if self.compare is None else self.compare.comparison,
-            ties_asked=self.definitions.ties is not None,
+            has_ties=self.definitions.ties is not None,
             has_catalog=self.catalog is not None,
             has_since=self.catalog is not None and self.catalog.columns.since is not None,
             tiers=self._tiers,
@@ -332,14 +336,14 @@ class Spec(Section):
         return copied
 
     def limits(self, plan: Plan) -> Limits:
-        """Return the limits of checks. Raise :class:`sparkrank.base.errors.SpecError` if ``plan`` lacks a check."""
+        """Return the limits of checks. Raise :class:`SpecError` if ``plan`` lacks a check."""
         return limits_of(plan, self.quality.max_bad_fraction, self.quality.limits, "quality.limits")
 
     def judge(self, plan: Plan) -> Judge | None:
         """Return the judge that applies the gates to a day, or None if the spec has no gates.
 
-        Raise :class:`sparkrank.base.errors.SpecError` for a gate on a metric, model or slice that ``plan`` lacks, and
-        for a gate that may be about a metric of a missing plugin.
+        Raise :class:`SpecError` for a gate on a metric, model or slice that ``plan`` lacks, or that a missing plugin
+        may define.
         """
         if self._plugin_error is not None and not all(
             self._is_known(gate.metric) and not is_pattern(gate.metric) for gate in self.gates
@@ -373,7 +377,7 @@ class Spec(Section):
 
         The location of the rows is left out, because it may change from day to day. The models are left out because
         states have the names of models, but the string says whether models have ranks or scores. The item column is
-        included if items decide which rows are relevant, or in which order tied rows are.
+        included if items decide about relevance or about the order of tied rows.
         """
         roles, definitions = self.roles, self.definitions.definitions
         is_joined = roles.joins or roles.long or bool(roles.past)
@@ -412,19 +416,21 @@ class Spec(Section):
         on which reading depended.
         """
         resolved = self.resolved()
-        truth = None if self.truth is None else _asked(resolved["truth"], self.truth)
-        asked = _asked(resolved["input"], self.input)
-        catalog = None if self.catalog is None else _asked(resolved["catalog"], self.catalog)
-        past = {name: _asked(resolved[name], rows) for name, rows in self.past.items()}
-        return hash_of_plan(self.plan(), asked, truth, catalog, past=past, plugins=resolved["plugins"], session=session)
+        truth = None if self.truth is None else _settings_of_rows(resolved["truth"], self.truth)
+        described = _settings_of_rows(resolved["input"], self.input)
+        catalog = None if self.catalog is None else _settings_of_rows(resolved["catalog"], self.catalog)
+        past = {name: _settings_of_rows(resolved[name], rows) for name, rows in self.past.items()}
+        return hash_of_plan(
+            self.plan(), described, truth, catalog, past=past, plugins=resolved["plugins"], session=session
+        )
 
 
-def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
+def _settings_of_rows(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
     """Return the ``resolved`` values of ``rows`` without secrets, and without settings that cannot change a result."""
-    asked = {**resolved, "options": options_to_hash(rows.options), "where": rows.where}
+    settings = {**resolved, "options": options_to_hash(rows.options), "where": rows.where}
     if isinstance(rows, Input) and rows.by_model:
         of_models = rows.by_model.items()  # in the order of models, which decides whose label counts
-        asked["models"] = [(name, _asked(asked["models"][name], own)) for name, own in of_models]
+        settings["models"] = [(name, _settings_of_rows(settings["models"][name], own)) for name, own in of_models]
     left_out = [
         "as_of",
         "expect",
@@ -435,9 +441,9 @@ def _asked(resolved: Mapping[str, Any], rows: InputRows) -> dict[str, Any]:
         "states",
         "days",
         "version",
-        *(["models"] if asked.get("models") is None else []),
+        *(["models"] if settings.get("models") is None else []),
     ]
-    return {key: value for key, value in asked.items() if key not in left_out}
+    return {key: value for key, value in settings.items() if key not in left_out}
 
 
 def _validate_schema_columns(what: str, rows: InputRows, roles: Roles) -> None:

@@ -56,7 +56,7 @@ def _as_values(value: object) -> object:
     texts: dict[object, object] = {}
     for column, cell in value.items():
         if isinstance(cell, bool):
-            raise ValueError(f'has {column} {str(cell).lower()}: put it in quotes, as it stands in the tables ("true")')
+            raise ValueError(f'has {column} {str(cell).lower()}: put it in quotes, as in the tables ("true")')
         plain = cell.isoformat() if isinstance(cell, dt.date) else cell
         texts[column] = str(plain) if isinstance(plain, (int, float)) else plain
     return texts
@@ -95,24 +95,30 @@ class Gate(_GateConditions):
 
     @model_validator(mode="after")
     def _some_condition(self) -> Gate:
-        asked = self.conditions
-        with_margin = [word for word in asked if words()[word].compares]
-        if not asked:
+        conditions = self.conditions
+        with_margin = [word for word in conditions if words()[word].compares]
+        if not conditions:
             *others, last = words()
             raise ValueError(f"has no condition: {', '.join(others)} or {last} is needed")
         if self.by is not None and not with_margin:
-            names = " nor ".join(word for word, kind in words().items() if kind.compares)
-            raise ValueError(f"has by, but neither {names}, of which it is the margin")
+            names = " and ".join(word for word, kind in words().items() if kind.compares)
+            raise ValueError(f"has by, which is the margin of {names}, but has none of them")
         if len(with_margin) > 1:
             raise ValueError(f"has {' and '.join(with_margin)}, but by is the margin of one: write two gates")
         if with_margin and words()[with_margin[0]].needs_margin and not self.margin.amount > 0:
-            raise ValueError(f"has {with_margin[0]} without a margin: by above 0 says how much is the same, as by: 1%")
-        if {"min", "max"} <= asked.keys() and asked["min"] > asked["max"]:
-            raise ValueError(f"has min {asked['min']:g} above max {asked['max']:g}: no value lies between them")
+            raise ValueError(
+                f"has {with_margin[0]} without a margin: give by, the largest difference that counts as equal, as 1%"
+            )
+        if {"min", "max"} <= conditions.keys() and conditions["min"] > conditions["max"]:
+            raise ValueError(
+                f"has min {conditions['min']:g} above max {conditions['max']:g}: no value lies between them"
+            )
         if self.cells is not None and not self.cells:
             raise ValueError("has an empty slice: name a column with a value, or leave slice out for the whole day")
-        if self.disparity is not None and (self.cells is not None or not {"min", "max"} >= asked.keys()):
-            other = "slice" if self.cells is not None else next(word for word in asked if word not in ("min", "max"))
+        if self.disparity is not None and (self.cells is not None or not {"min", "max"} >= conditions.keys()):
+            other = (
+                "slice" if self.cells is not None else next(word for word in conditions if word not in ("min", "max"))
+            )
             raise ValueError(f"has disparity and {other}: a disparity is judged as a whole, by min or max")
         if self.name is not None and not self.name.strip():
             raise ValueError("has an empty name")
@@ -147,7 +153,7 @@ def as_least_groups(value: object) -> object:
 
 
 class LeastGroups(Section):
-    """The least number of groups for which ``gates`` decide on a slice value, and for which ``tables`` list it."""
+    """The least number of groups of a slice value, for ``gates`` to decide on it and for ``tables`` to list it."""
 
     gates: Annotated[int, BeforeValidator(as_whole)] = Field(default=30, ge=1)
     tables: Annotated[int, BeforeValidator(as_whole)] = Field(default=1, ge=1)
@@ -172,7 +178,7 @@ class HistorySettings(Section):
     @model_validator(mode="after")
     def _reachable(self) -> HistorySettings:
         if self.least_days > self.days:
-            raise ValueError(f"has least_days {self.least_days}, but days {self.days}: there are never that many")
+            raise ValueError(f"has least_days {self.least_days}, but days {self.days}: least_days can be at most days")
         return self
 
     @property
@@ -220,7 +226,7 @@ def _rules_of(
     given: dict[str, Any] = {
         "metric": metrics[0] if metrics else gate.metric,
         "model": gate.model,
-        "of_slices": tuple((gate.cells or {}).items()) or tuple((name, GAP) for (name,) in slices),
+        "slice_patterns": tuple((gate.cells or {}).items()) or tuple((name, GAP) for (name,) in slices),
         "slices": slices,
         "undecided": gate.undecided or policy,
         "correction": gate.correction,
@@ -239,8 +245,8 @@ def _rules_of(
         absent = _absent(plan, against)
         if all(pair in absent for pair in itertools.product(own, beside)):
             raise SpecError(
-                f"{where} compares {itemize(beside)} with {against}, and {shorten(gate.metric)} is of another label "
-                "there: name the label in the metric"
+                f"{where} compares {itemize(beside)} with {against}, and there {shorten(gate.metric)} reads "
+                "another label: name the label in the metric"
             )
         yield Rule(
             gate.name or f"{gate.subject} {kind.phrase} {limit}",
@@ -269,8 +275,8 @@ def _directed(kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, 
     if not directed:
         instead = "history: {sides: both}" if kind.reads_history else "min and max"
         raise SpecError(
-            f"{where}.{kind.word} cannot hold for {shorten(gate.metric)}, of which neither higher nor lower is "
-            f"better: give {instead}"
+            f"{where}.{kind.word} does not apply to {shorten(gate.metric)}, because neither higher nor lower values "
+            f"are better: give {instead}"
         )
     return directed
 
@@ -307,14 +313,14 @@ def _slices(gate: Gate, where: str, plan: Plan) -> tuple[tuple[str, ...], ...]:
     if not slices:
         names, name = list(map(",".join, every)), ",".join(gate.cells)
         near = hint(name, names, "", "it has none")
-        raise SpecError(f'{where}.slice "{shorten(name)}" is no slice of this spec{near}')
+        raise SpecError(f'{where}.slice "{shorten(name)}" is not a slice of this spec{near}')
     return slices
 
 
 def _against(word: str, where: str, plan: Plan, baseline: str | None) -> str:
     against = baseline if word == BASELINE and word not in plan.models else word
     if against is None:
-        raise SpecError(f"{where} is {BASELINE}, but the spec names none: give compare.baseline, or a model")
+        raise SpecError(f"{where} is {BASELINE}, but the spec has no compare.baseline: add it, or name a model")
     if word not in plan.models and word != BASELINE:
         own = where.rpartition(".")[2]
         special = [kind.value for kind in KINDS.values() if kind.word == own and kind.value is not None]

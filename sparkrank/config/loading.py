@@ -119,7 +119,7 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             before = places.setdefault(key.value, key) if isinstance(key, yaml.ScalarNode) else key
             if before is not key:
-                raise _refused(f'the key "{shorten(key.value)}" stands twice', key.start_mark)
+                raise _refused(f'the key "{shorten(key.value)}" occurs twice', key.start_mark)
             if key.tag == _BOOLEAN:
                 key.tag = _TEXT
         return super().construct_mapping(node, deep)
@@ -159,7 +159,7 @@ def _read(path: Path) -> dict[str, Any]:
     except (yaml.YAMLError, ValueError) as error:  # ValueError: an invalid date
         raise SpecError(f"{shorten(path)} is not YAML: {_problem(error)}") from None
     if not isinstance(document, dict):
-        raise SpecError(f"{shorten(path)} holds no document of keys: input, metrics and output are needed")
+        raise SpecError(f"{shorten(path)} is not a document with keys: input, metrics and output are needed")
     return document
 
 

@@ -75,7 +75,7 @@ class PublishSettings(Section):
                 f"has schema {shorten(self.database)}: a name is needed, or several with dots between them"
             )
         if self.path is not None and "{" in self.path:
-            raise ValueError(f"has a mark for a day in path {shorten(self.path)}, but one table holds all days")
+            raise ValueError(f"has a placeholder for a day in path {shorten(self.path)}, but one table has all days")
         if self.path is not None and (strange := sorted({*"%#"}.intersection(self.path))):
             raise ValueError(
                 f"has {itemize(strange)} in path {shorten(self.path)}, which addresses of lakes read otherwise"
@@ -110,11 +110,11 @@ class Output(Section):
     is the approximate number of points of each ROC and PR curve, or ``false`` for no curves. ``positions`` writes the
     table of that name for this number of first positions of lists (``true``: 50). ``gains`` writes the table of that
     name, by twentieths of all rows, from the score bins of ``auc``, ``capture`` or ``lift``. ``keep_runs`` is the
-    number of earlier runs of a day that are kept until ``sparkrank clean``, for readers that have their files open.
-    ``popularity`` also counts the items of the day's relevant rows, which ``interactions.states`` of later days reads.
-    ``plain`` writes real folders instead of links, for programs that do not follow links. ``report`` also writes the
-    HTML report. ``explain`` is the number of groups under "Look closer" that the report explains, with another pass
-    over the input. ``publish`` lists places outside of the folder that get copies of a day after it is stored.
+    number of earlier runs of a day to keep until ``sparkrank clean``, for readers with open files. ``popularity`` also
+    counts the items of the day's relevant rows, which ``interactions.states`` of later days reads. ``plain`` writes
+    real folders instead of links, for programs that do not follow links. ``report`` also writes the HTML report.
+    ``explain`` is the number of groups under "Look closer" that the report explains, with another pass over the input.
+    ``publish`` lists places outside of the folder that get copies of a day after it is stored.
     """
 
     path: Annotated[Filled, AfterValidator(as_output), PlainSerializer(shown_url)]

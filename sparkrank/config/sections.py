@@ -150,13 +150,13 @@ class Columns(_OfRows):
     columns. Metrics read the first label unless they name another. A model may have a label of its own, as in ``score:
     {cvr: {column: p_cvr, label: pay, among: click}}``. ``weight`` is the weight of a row in pooled metrics. ``cluster``
     says which groups depend on each other, for example the user of a session. ``title`` is the name of an item, which
-    explanations show. ``time`` says when a list was made, and is compared with the times of other sides. ``propensity``
-    is the probability that a relevant row was seen, or that a logged action was taken; with a truth, it is a column of
-    the truth. ``estimate`` and ``policy_estimate`` are the expected rewards of the action and of the policy. ``item``
-    is the key of an item, and ``reference_rank`` an order that some metrics compare with. ``model`` is the column that
-    names the model of each row in one long table. With ``items`` and ``true_items``, each row is a whole group, with
-    arrays of items. ``relevance`` says how true items without a label are labelled: 1 each (``membership``), or 1 /
-    position (``reciprocal_rank``).
+    explanations show. ``time`` says when a list was made, and is compared with the times of the truth, the interactions
+    and the catalog. ``propensity`` is the probability that a relevant row was seen, or that a logged action was taken;
+    with a truth, it is a column of the truth. ``estimate`` and ``policy_estimate`` are the expected rewards of the
+    action and of the policy. ``item`` is the key of an item, and ``reference_rank`` an order that some metrics compare
+    with. ``model`` is the column that names the model of each row in one long table. With ``items`` and ``true_items``,
+    each row is a whole group, with arrays of items. ``relevance`` says how true items without a label are labelled: 1
+    each (``membership``), or 1 / position (``reciprocal_rank``).
     """
 
     items: _ScoreByModel | None = None
@@ -234,7 +234,7 @@ class InputRows(Section):
     def _validate_source(self) -> None:
         if (self.path is None) == (self.table is None):
             given = "neither a path nor a table" if self.path is None else "a path and a table"
-            raise ValueError(f"names {given}: one of the two is needed")
+            raise ValueError(f"names {given}: give one of the two")
         validate_no_password(self.path)
         validate_no_password(self.table)  # a table can be a path too: parquet.`s3a://...`
         if self.path is None or self.format.lower() not in FILE_FORMATS:  # other formats are not plain files
@@ -257,19 +257,21 @@ class InputRows(Section):
         return self.format in LAKES and (self.table is None or self.format == ICEBERG)
 
     def _validate_version(self) -> None:
-        asked = [name for name in ("version", "as_of") if getattr(self, name) is not None]
-        if len(asked) > 1:
-            raise ValueError("has a version and as_of: one of the two is needed")
-        if asked and not self._has_log:
+        given = [name for name in ("version", "as_of") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError("has a version and as_of: give one of the two")
+        if given and not self._has_log:
             named = f"format {self.format}" if self.table is None else "a table"
-            raise ValueError(f"has {asked[0]}, but is of {named}: only {' and '.join(LAKES)} have versions")
+            raise ValueError(f"has {given[0]}, but reads {named}: only {' and '.join(LAKES)} have versions")
 
     def _validate_reading(self) -> None:
         """Refuse a schema for data that has types already, and options that have no effect or lose rows or values."""
         is_text = self.path is not None and self.format in TEXT_FORMATS
         if self.ddl is not None and not is_text:
             kind = f"format {self.format}" if self.table is None else "a table"
-            raise ValueError(f"has a schema, but is of {kind}: {' and '.join(TEXT_FORMATS)} have no types of their own")
+            raise ValueError(
+                f"has a schema, but reads {kind}: {' and '.join(TEXT_FORMATS)} need one, because they have no types"
+            )
         if self.table is not None and self.options:
             raise ValueError(f"has options, but a table is read without: {itemize(self.options)}")
         validate_options(self.options, self.format)
@@ -316,7 +318,7 @@ class Input(InputRows):
             )
         column = self.columns.model_dump()["model"]
         if self.models is not None and not self.models:
-            raise ValueError("has models, but names none")
+            raise ValueError("has models without a model: name at least one")
         if isinstance(self.models, dict):
             beside = [name for name in InputRows.model_fields if name in self.model_fields_set]
             if beside:
@@ -494,7 +496,7 @@ class UncertaintySettings(Section):
     ``off: true`` leaves out the intervals that need parts of the groups, and these parts in the stored states.
     ``slices: false`` leaves out these intervals and parts for the values of slices. ``sequential`` makes intervals that
     remain valid if somebody looks at them every night. It is ``true`` for windows that grow from a fixed first day, or
-    the number of ``nights`` over which the chance of a false alarm is spread.
+    a number of ``nights`` that share the chance of a false alarm.
     """
 
     level: Annotated[float, BeforeValidator(as_number)] = Field(default=0.95, ge=LEAST_LEVEL, le=MOST_LEVEL)

@@ -13,7 +13,7 @@ from sparkrank.tables.trackers.mlflow_tracker import TRACKERS, MlflowTracker
 
 
 class TrackSettings(Section):
-    """A tracker that gets each day after the day is stored, and the ``slices`` whose values it gets.
+    """A tracker of stored days, and the ``slices`` whose values it gets.
 
     ``to`` is the kind of tracker. ``experiment`` is the name of the tracker's collection of runs, by default the
     tracker's own. If ``series`` is set, days are steps of one run. A tracker that fails, or does not answer within

@@ -1,7 +1,7 @@
 """Validators for values that YAML or pydantic would read differently from what a person means.
 
-Each validator takes a value as YAML reads it. The validator returns the value that the person means, or raises a
-``ValueError`` that says which values are valid.
+Each validator takes a value as YAML reads it. The validator returns the intended value, or raises a ``ValueError`` that
+names the valid values.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def as_size(value: object) -> object:
 def as_age(text: str | None) -> str | None:
     """Return ``text`` unchanged if it is a number of minutes, hours or days."""
     if text is not None and age_of(text) is None:
-        raise ValueError(f"{quote(text)} is no age: minutes, hours or days are needed, such as 90m, 6h or 2d")
+        raise ValueError(f"{quote(text)} is not an age: minutes, hours or days are needed, such as 90m, 6h or 2d")
     return text
 
 

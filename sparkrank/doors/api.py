@@ -15,7 +15,7 @@ from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.request import CatalogRows, Request
 from sparkrank.inputs.role_table import truth_roles
 from sparkrank.inputs.roles import COLUMN_ROLES, Roles, columns_of_key
-from sparkrank.inputs.spec_hash import hash_of_plan, rows_asked
+from sparkrank.inputs.spec_hash import hash_of_plan, rows_section
 from sparkrank.metrics import Metric, find_preset
 from sparkrank.metrics.slices import Slices
 from sparkrank.metrics.uncertainty import Comparison, Uncertainty
@@ -71,7 +71,7 @@ def evaluate(
         One row for each impression or, with ``items``, for each list. If ``spark`` is given, Spark's tasks read a path
         to Parquet. Folders of a path that are named ``key=value`` become columns. NaN in pandas counts as null. A
         mapping from model names to such tables gives each model its own lists, in columns with the same names; they are
-        joined by ``group`` and ``item``. An item that a model does not list counts as not retrieved by that model.
+        joined by ``group`` and ``item``. An item that a model does not list counts as not retrieved.
     metrics : sequence of str or Metric
         Strings such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. ``sparkrank metrics`` lists all.
     group : str or sequence of str, optional
@@ -94,8 +94,8 @@ def evaluate(
         A column with the weight, at least 0, of each row in metrics for all rows together. The weight of a group in a
         mean is a parameter of the metric: ``"ndcg(weight=revenue)@10"``.
     propensity : str, optional
-        A column with the probability that a relevant row was seen, which ``"r(propensity=snips)@10"`` reads, or that a
-        logged action was taken, which ``"value(by=snips)"`` reads. With ``truth``, it is a column of the truth.
+        A column with the probability that a relevant row was seen (for ``"r(propensity=snips)@10"``), or that a logged
+        action was taken (for ``"value(by=snips)"``). With ``truth``, it is a column of the truth.
     estimate, policy_estimate : str, optional
         Columns with the expected rewards of the logged action, and of the policy whose value ``"value(by=dr)"``
         estimates.
@@ -288,7 +288,7 @@ def evaluate(
     of_lists = {**columns, "label": label, "relevance": arguments["relevance"]}
     of_truth: dict[str, Any] | None = None
     if beside is not None:
-        of_both = {role.key: beside.of_rows.get(role.key) for role in truth_roles()}
+        of_both = {role.key: beside.row_columns.get(role.key) for role in truth_roles()}
         of_truth = {"group": beside.group, "label": beside.label, **of_both}
     apart = {"models": list(impressions)} if isinstance(impressions, Mapping) else {}
     of_past = {name: _columns_of_past(roles) for name, roles in request.roles.past.items()}
@@ -314,16 +314,16 @@ def _hash_of(
 ) -> str:
     """Return the hash of the request, made like the hash of a spec but without the location and reader of the rows."""
 
-    def asked(side: SideRows, columns: Mapping[str, Any]) -> dict[str, Any]:
+    def section(side: SideRows, columns: Mapping[str, Any]) -> dict[str, Any]:
         group = None if columns["group"] is None else columns_of_key(columns["group"])
-        return rows_asked({**columns, "group": group}, side.partition_types)
+        return rows_section({**columns, "group": group}, side.partition_types)
 
-    true = None if truth is None or request.truth is None else asked(request.truth, truth)
-    catalog = None if request.catalog is None else _catalog_asked(request.catalog)
-    of_lists = {**asked(request.impressions[0], lists), "time_zone": None}
-    of_past = {name: asked(request.past[name], columns) for name, columns in past.items()}
+    true = None if truth is None or request.truth is None else section(request.truth, truth)
+    catalog = None if request.catalog is None else _catalog_section(request.catalog)
+    of_lists = {**section(request.impressions[0], lists), "time_zone": None}
+    of_past = {name: section(request.past[name], columns) for name, columns in past.items()}
     return hash_of_plan(request.plan, of_lists, true, catalog, past=of_past)
 
 
-def _catalog_asked(catalog: CatalogRows) -> dict[str, Any]:
-    return rows_asked({"item": catalog.item, "since": catalog.since}, catalog.rows.partition_types)
+def _catalog_section(catalog: CatalogRows) -> dict[str, Any]:
+    return rows_section({"item": catalog.item, "since": catalog.since}, catalog.rows.partition_types)

@@ -78,7 +78,7 @@ def compare_runs(
     groups : {"all", "common"}, optional
         Compare all groups of each run (the default if both have results or stored states), or only common groups.
     spark : SparkSession, optional
-        The session that reads the paths that Arrow cannot read.
+        The session for paths that Arrow cannot read.
 
     Returns
     -------

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from sparkrank.base.errors import SpecError, quote, short_traceback
 from sparkrank.doors.keywords import INPUT_DEFAULTS, ExplainOptions, with_options
 from sparkrank.engines.one_group import GroupKeys
-from sparkrank.jobs.explain_job import asked_models, explain_request
+from sparkrank.jobs.explain_job import explain_request, explained_models
 from sparkrank.metrics import Metric, find_preset
-from sparkrank.metrics.metric import asked_metrics
+from sparkrank.metrics.metric import distinct_metrics
 from sparkrank.results.explanation import Explanation
 from sparkrank.run.arguments import validate_other_arguments
 from sparkrank.run.call_request import request_of_call
@@ -105,12 +105,12 @@ def explain(
     validate_other_arguments(False, options.get("spark"))
     keys = GroupKeys.of(tuple(group), group)
     library = find_preset(options.get("preset"))
-    asked = [metric] if isinstance(metric, (str, Metric)) else list(metric)
-    request, _ = request_of_call(impressions, asked, {**INPUT_DEFAULTS, **options}, list(group))
+    requests = [metric] if isinstance(metric, (str, Metric)) else list(metric)
+    request, _ = request_of_call(impressions, requests, {**INPUT_DEFAULTS, **options}, list(group))
     request = replace(request, plan=replace(request.plan, shows_items=True))
     plan = request.plan
-    metrics = [own for asked_for in asked_metrics(asked, library) for own in plan.readings(asked_for)]
-    shown_models = asked_models(plan, models, "models")
+    metrics = [own for one in distinct_metrics(requests, library) for own in plan.readings(one)]
+    shown_models = explained_models(plan, models, "models")
     return interruptible(
         None if request.is_in_memory else request.session,
         lambda: explain_request(request, keys, metrics, shown_models, seen_stages()),

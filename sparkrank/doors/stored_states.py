@@ -1,4 +1,4 @@
-"""Find the states of a stored day or window for a comparison. The spec stored with them defines their meaning."""
+"""The states of a stored day or window for a comparison. The spec stored with them defines their meaning."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ DOTS = ".."  # between the ends of a window
 def stored_states(what: str, path: str, day: str | None, spark: SparkSession | None) -> RunStates | str:
     """Return the states of a day or window (``first..last``) of an output path, or a text about why they are missing.
 
-    Raise :class:`InputError` if a day of a window has no states, or if the spec of a run cannot be read.
+    ``what`` names the run in messages. Raise :class:`InputError` if a day of a window has no states, or if the spec of
+    a run cannot be read.
     """
     window = None if day is None or DOTS not in day else Window.of(*day.split(DOTS, 1))
     if window is None:

@@ -1,4 +1,4 @@
-"""Write the results of a call of ``sr.evaluate`` as tables, as a job writes the tables of a day."""
+"""The tables of a call of ``sr.evaluate``, written as a job writes the tables of a day."""
 
 from __future__ import annotations
 
@@ -66,12 +66,15 @@ def document_of_call(
     past: Mapping[str, Mapping[str, Any]],
     limits: Mapping[str, float] | None,
 ) -> dict[str, Any]:
-    """Return a call's spec without its output section. ``lists``, ``truth`` and ``past`` map roles to columns."""
+    """Return a call's spec without its output section.
+
+    ``lists`` and ``truth`` map roles to columns. ``past`` maps tables of what groups had before to such mappings.
+    """
     plan, uncertainty = request.plan, asdict(request.plan.uncertainty)
     nights = uncertainty.pop("nights")
     document: dict[str, Any] = {
         "input": _input(request, lists),
-        "metrics": list(map(str, plan.asked or plan.metrics)),
+        "metrics": list(map(str, plan.requests or plan.metrics)),
         "slices": written_slices(plan.slices),
         "disparities": list(plan.disparities),
         "definitions": asdict(plan.definitions),

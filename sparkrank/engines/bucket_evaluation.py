@@ -20,9 +20,9 @@ from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.grouping import groups_of_rows
 from sparkrank.bucket.impressions import key_columns
 from sparkrank.bucket.largest_groups import keys_of_groups
-from sparkrank.engines.shuffle.arriving import ArrivingPieces
 from sparkrank.engines.shuffle.group_runs import RUN_ROWS, SAMPLED_ROWS, Run, runs_of, sample_of, small_together
 from sparkrank.engines.shuffle.packing import buckets_of_piece
+from sparkrank.engines.shuffle.piece_queue import PieceQueue
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.inputs.buckets import MOST_BUCKETS
 from sparkrank.metrics import Plan
@@ -98,16 +98,16 @@ def add_pieces(store: PieceStore, pieces: Iterable[tuple[int, pa.RecordBatch]], 
 
     Each piece comes with the number of its first bucket.
     """
-    arriving = ArrivingPieces(store)
+    waiting = PieceQueue(store)
     first, piece = 0, None
     try:
         for first, piece in pieces:
-            arriving.add(first, piece)
-        arriving.cut()
-        return arriving.buckets
+            waiting.add(first, piece)
+        waiting.cut()
+        return waiting.buckets
     except MemoryError:
         pass  # outside the handler, so that the memory referenced by the error is freed
-    arriving.forget()
+    waiting.forget()
     store.forget()
     if piece is None:
         raise OutOfMemoryError(_sentence(0, store.schema.empty_table(), plan))

@@ -1,4 +1,4 @@
-"""Checks that the rows of each group are together in one set of files.
+"""The check that the rows of each group are together in one set of files.
 
 The check compares 64-bit hashes of keys, then the keys themselves, because different keys may share a hash. Only the
 key columns of the files concerned are read again.

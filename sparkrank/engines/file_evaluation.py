@@ -44,7 +44,7 @@ class FileEvaluation:
 
     @classmethod
     def of(cls, sides: Sides, plan: Plan, colocation: Colocation, row_memory: int) -> FileEvaluation:
-        """Return the evaluation for the file sets of ``sides``."""
+        """Return the evaluation for the file sets of the inputs."""
         is_sorted = colocation.by == "sorted" and len(sides.pairs) == 1
         plan = replace(plan, hashes_keys=colocation.is_checked)
         return cls(plan, sides.schema(plan), sides.reader(plan), is_sorted, row_memory)

@@ -48,7 +48,7 @@ _ATTEMPT = re.compile(r"[0-9a-f]{12}(\.kept)?")
 REMOVALS = 3  # attempts to remove a folder while a task may still create files in it
 
 
-class Part(NamedTuple):
+class BucketGroups(NamedTuple):
     """Rows of the group table for one bucket or several buckets. ``bucket`` is the number of the first of them."""
 
     bucket: int
@@ -116,13 +116,13 @@ class GroupFiles:
             there |= {info.path for info in beside if _is_of_another(info, self._stem)}
         return there - {self.unseen}
 
-    def write(self, parts: Iterable[Part]) -> Iterator[str]:
-        """Write ``parts`` to files, and yield the name of each file once the file is complete.
+    def write(self, tables: Iterable[BucketGroups]) -> Iterator[str]:
+        """Write ``tables`` to files, and yield the name of each file once the file is complete.
 
-        All groups of a part are in one file. After :meth:`keep`, names are yielded but no files are written.
+        All groups of a table are in one file. After :meth:`keep`, names are yielded but no files are written.
         """
         wanted = self._exists(self.unseen)
-        groups = _gathered(parts, ROW_GROUP_ROWS)
+        groups = _gathered(tables, ROW_GROUP_ROWS)
         part = next(groups, None)
         while part is not None:
             bucket, rows = part.bucket, 0
@@ -254,9 +254,9 @@ def name_of(bucket: int, attempt: str) -> str:
     return f"part-{bucket:05d}-{uuid.uuid4().hex[:12]}-{attempt}.parquet"
 
 
-def _gathered(parts: Iterable[Part], rows: int) -> Iterator[Part]:
+def _gathered(parts: Iterable[BucketGroups], rows: int) -> Iterator[BucketGroups]:
     """Join consecutive ``parts`` until each joined part has at least ``rows`` rows. Empty parts are left out."""
-    gathered: list[Part] = []
+    gathered: list[BucketGroups] = []
     for part in parts:
         if part.groups.num_rows:
             gathered.append(part)
@@ -267,5 +267,5 @@ def _gathered(parts: Iterable[Part], rows: int) -> Iterator[Part]:
         yield _joined(gathered)
 
 
-def _joined(parts: Sequence[Part]) -> Part:
-    return Part(parts[0].bucket, pa.concat_tables([part.groups for part in parts]))
+def _joined(parts: Sequence[BucketGroups]) -> BucketGroups:
+    return BucketGroups(parts[0].bucket, pa.concat_tables([part.groups for part in parts]))

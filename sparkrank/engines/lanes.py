@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.group_files import GroupFiles
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
-    from sparkrank.engines.result import Solved
+    from sparkrank.engines.result import PassResult
     from sparkrank.metrics import Plan
     from sparkrank.sources.protocol import Source
     from sparkrank.states.item_table import ItemTable, ItemValues
@@ -51,12 +51,12 @@ class Lane(Protocol):
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> Lane:
         """Open the inputs of ``request``, for which :meth:`why_not` has returned None.
 
-        ``opened`` has the sources that a previous lane opened, and ``left`` says why that lane gave up. Raise
-        :class:`sparkrank.base.errors.FrameLaneNeededError` if only Spark can read the rows correctly.
+        ``opened`` has the sources that a previous lane opened, and ``left`` the reason why that lane gave up. Raise
+        :class:`FrameLaneNeededError` if only Spark can read the rows correctly.
         """
 
     def check(self, plan: Plan) -> None:
-        """Raise :class:`sparkrank.base.errors.InputError` if a column is missing or its type does not fit its role."""
+        """Raise :class:`InputError` if a column is missing or its type does not fit its role."""
 
     def rows(self) -> int:
         """Return an upper bound on the number of rows, from which the number of buckets is chosen."""
@@ -64,7 +64,7 @@ class Lane(Protocol):
     def shared(self, items: ItemTable) -> ItemValues:
         """Send ``items`` to all evaluators of buckets, and return the reference that a plan has to them."""
 
-    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> PassResult:
         """Evaluate all rows in one pass. If ``files`` is given, the tasks write the group table to these files."""
 
     def bucket_schema(self, plan: Plan) -> pa.Schema:

@@ -19,10 +19,10 @@ from sparkrank.engines.bucket_evaluation import evaluate_buckets, evaluate_table
 from sparkrank.engines.colocation_check import validate_colocation
 from sparkrank.engines.crew import Crew
 from sparkrank.engines.file_evaluation import FILE_BATCH_ROWS, FileEvaluation
-from sparkrank.engines.group_files import GroupFiles, Part
+from sparkrank.engines.group_files import BucketGroups, GroupFiles
 from sparkrank.engines.progress import Progress, watched
 from sparkrank.engines.repeated_groups import repeated_keys_of_all, with_repeated_keys
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import PassResult
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.spill import PieceStore
 from sparkrank.metrics import Plan
@@ -70,7 +70,7 @@ def evaluate_local(
     files: GroupFiles | None = None,
     row_memory: int = ROW_MEMORY_BYTES,
     colocation: Colocation | None = None,
-) -> Solved:
+) -> PassResult:
     """Evaluate the inputs (``sides``) in ``buckets`` buckets on all cores. The inputs must have been checked.
 
     If ``colocation`` is given, files of whole groups are evaluated by the threads that read them. ``taskset`` or
@@ -81,13 +81,13 @@ def evaluate_local(
     if colocation is not None:
         sets = sides.file_sets(plan, colocation, FILE_BATCH_ROWS)
         evaluation = FileEvaluation.of(sides, plan, colocation, row_memory // threads)
-        solved = _solved_where_read(sets, evaluation.results, threads, files)
+        solved = _solved_without_shuffle(sets, evaluation.results, threads, files)
         validate_colocation(solved.partials.repeated, sets, sides, plan, colocation)
         return solved
     if plan.evaluates_splits:
         plan = replace(plan, hashes_keys=plan.arrays)
         results = partial(_results_of_split, sides.reader(plan), plan)
-        solved = _solved_where_read(sides.splits(plan, LOCAL_SPLIT_ROWS), results, threads, files)
+        solved = _solved_without_shuffle(sides.splits(plan, LOCAL_SPLIT_ROWS), results, threads, files)
         return replace(solved, partials=with_repeated_keys(solved.partials, plan))
     crew, file = Crew(), unnamed_file()
     pieces, read_split = PieceStore(sides.schema(plan), file, row_memory), sides.reader(plan)
@@ -123,12 +123,12 @@ def _results_of_split(
     return (evaluate_table(rows, plan) for rows in read(split))
 
 
-def _solved_where_read(
+def _solved_without_shuffle(
     splits: Sequence[T],
     results: Callable[[T], Iterator[BucketResult]],
     threads: int,
     files: GroupFiles | None,
-) -> Solved:
+) -> PassResult:
     """Evaluate ``splits``, which hold whole groups, by the function ``results``. No rows are kept for other threads."""
     crew, progress = Crew(), watched.get() or Progress()
     hashes: list[tuple[int, Hashes]] = []
@@ -148,13 +148,13 @@ def _solved_where_read(
     return replace(solved, partials=replace(solved.partials, repeated=repeated_keys_of_all(hashes)))
 
 
-def _solved(parts: Iterable[tuple[Partials, set[str], list[pa.Table]]], files: GroupFiles | None) -> Solved:
+def _solved(parts: Iterable[tuple[Partials, set[str], list[pa.Table]]], files: GroupFiles | None) -> PassResult:
     """Return the merged results of all threads, and keep the group files that they wrote."""
     partials, names, tables = zip(*parts, strict=True)
     if files is not None:
         files.keep(set().union(*names))
     tables_in_memory = [table for of_run in tables for table in of_run]
-    return Solved(Partials.merged(partials), pa.concat_tables(tables_in_memory) if tables_in_memory else None)
+    return PassResult(Partials.merged(partials), pa.concat_tables(tables_in_memory) if tables_in_memory else None)
 
 
 def pick_local(sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
@@ -193,11 +193,11 @@ def _gathered(
     """Merge the results of some buckets. Return the states, the names of group files, and groups kept in memory."""
     merged: list[Partials] = []
 
-    def groups() -> Iterator[Part]:
+    def groups() -> Iterator[BucketGroups]:
         for bucket, result in results:
             add_partials(merged, result.partials)
             if result.groups is not None:
-                yield Part(bucket, result.groups)
+                yield BucketGroups(bucket, result.groups)
 
     if files is not None:
         names = set(files.write(groups()))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.group_files import GroupFiles
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
-    from sparkrank.engines.result import Solved
+    from sparkrank.engines.result import PassResult
     from sparkrank.metrics import Plan
     from sparkrank.sources.protocol import Source
     from sparkrank.states.item_table import ItemTable, ItemValues
@@ -82,7 +82,7 @@ class SidesLane:
         return {}
 
     def narrowed(self, keys: GroupKeys | None) -> Sides:
-        """Return ``sides``. If ``keys`` are given, its readers may skip the rows of all other groups."""
+        """Return all inputs. If ``keys`` are given, their readers may skip the rows of all other groups."""
         return self.sides if keys is None else self.sides.narrowed(keys.condition)
 
 
@@ -136,7 +136,7 @@ class LocalLane(SidesLane):
     def shared(self, items: ItemTable) -> ItemValues:
         return HeldItems(items)
 
-    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> PassResult:
         return evaluate_local(self.sides, plan, buckets, files, self.row_memory, self.colocation)
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:

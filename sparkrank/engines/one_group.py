@@ -139,7 +139,7 @@ def _rows_of(keys: Sequence[Sequence[Any]], schema: pa.Schema, rows: pa.Table) -
 
 
 def rows_of_key(rows: pa.Table, key: Sequence[Any], schema: pa.Schema) -> pa.Table:
-    """Return the part of ``rows`` whose key is ``key``, given as one plain Python value per key column."""
+    """Return the ``rows`` whose key is ``key``, given as one plain Python value per key column."""
     for index, value in enumerate(key):
         name = key_column(index)
         rows = rows.filter(pc.equal(rows[name], pa.scalar(value, schema.field(name).type)))

@@ -1,4 +1,4 @@
-"""Finds the group keys that occur in several splits, if each task evaluates its own split without a shuffle.
+"""The group keys that occur in several splits, if each task evaluates its own split without a shuffle.
 
 No group may then span splits. Each evaluation of a split returns the 64-bit hashes of its group keys. The hashes of the
 day are divided into ranges. All equal hashes are in one range, and a range fits in memory.

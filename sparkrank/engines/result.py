@@ -50,7 +50,7 @@ def _release_once(unheld: weakref.finalize[..., _Lease], release: Callable[[], o
 class Refusal:
     """A feature (``what``) that a Spark session refuses, ``because`` of something, and what is done ``instead``.
 
-    A usual refusal causes no warning.
+    If ``is_usual`` is true, the refusal causes no warning.
     """
 
     what: str
@@ -77,7 +77,7 @@ class ExactBins:
 
 
 @dataclass(frozen=True)
-class Solved:
+class PassResult:
     """The states of a day (``partials``), and its group table (``groups``).
 
     ``groups`` is None if the table was not requested or was written to files. ``exact`` has bins that the states lack.
@@ -94,7 +94,7 @@ class Solved:
     before_pooling: Partials | None = None
 
     @property
-    def stored(self) -> Solved:
+    def stored(self) -> PassResult:
         """The result with the states of all values of slices, as days store it."""
         return self if self.before_pooling is None else replace(self, partials=self.before_pooling, before_pooling=None)
 
@@ -103,7 +103,7 @@ class Solved:
         """Whether Spark has rows for this result until ``release`` is called."""
         return self.release is not _release_nothing
 
-    def leased(self) -> Solved:
+    def leased(self) -> PassResult:
         """Return a copy that is released automatically once nothing refers to the result or to its Spark tables."""
         if not self.holds_rows:
             return self
@@ -115,7 +115,7 @@ class Solved:
                 table.__dict__["_sparkrank_lease"] = lease
         return replace(self, release=partial(_release_once, unheld, self.release), lease=lease)
 
-    def releasing(self, more: Callable[[], object]) -> Solved:
+    def releasing(self, more: Callable[[], object]) -> PassResult:
         """Return a copy of this result whose ``release`` calls ``more`` first."""
 
         before = self.release  # a function that refers to ``self`` would keep this result alive for ever
@@ -126,16 +126,16 @@ class Solved:
 
         return replace(self, release=release)
 
-    def noting(self, *refusals: Refusal | None) -> Solved:
+    def noting(self, *refusals: Refusal | None) -> PassResult:
         """Return a copy of this result with ``refusals`` (except None) before the existing refusals."""
         return replace(self, refusals=(*filter(None, refusals), *self.refusals))
 
     @cached_property
     def merged(self) -> Merged:
-        """The states in the form that the result tables read, with the terms of exact bins that the states lack."""
+        """The states in the form for result tables, with the terms of exact bins that the states lack."""
         return Merged(self.partials, self.exact_terms)
 
     @property
     def exact_terms(self) -> Mapping[StateKey, MeasuredTerms]:
-        """The terms of the metrics whose exact bins the states lack; empty if there are none."""
+        """The terms of the metrics whose exact bins (of equal scores) the states lack; empty if there are none."""
         return {} if self.exact is None else self.exact.exact_terms

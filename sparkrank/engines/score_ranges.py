@@ -1,4 +1,4 @@
-"""The division of the exact bins of a day into ranges of scores. Each range is merged and swept separately."""
+"""The division of a day's exact bins (of equal scores) into ranges of scores, which are merged and swept separately."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class RangeBounds:
 
 @dataclass(frozen=True)
 class ExactMetric:
-    """A metric that reads exact bins, with the declaration of the metric."""
+    """A metric that reads exact bins (of equal scores), with the declaration of the metric."""
 
     metric: Metric
     declaration: HistogramMetric
@@ -107,7 +107,7 @@ class ExactMetric:
 
 
 def exact_metrics(plan: Plan) -> dict[BinRule, list[ExactMetric]]:
-    """Return the metrics that read exact bins, by bin rule. A rule also says which labels are relevant."""
+    """Return the metrics that read exact bins (equal scores), by rule. A rule says which labels are relevant, too."""
     by_rule: dict[BinRule, list[ExactMetric]] = {}
     for metric, declaration in plan.histogram_metrics:
         rule = declaration.rule_of(metric)

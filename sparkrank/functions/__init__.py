@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     Of: TypeAlias = Literal["lists", "rows", "batches"]
 
 __all__ = ["metric", "metrics", "register", "sql_name"]
-ROLES = ("rank", *(role.key for role in row_roles() if not role.of_groups))
+ROLES = ("rank", *(role.key for role in row_roles() if not role.is_group_value))
 
 
 class ColumnOptions(SettingOptions, total=False):
@@ -158,7 +158,7 @@ def _column(
     if of is not None and of not in OF:
         raise SpecError(f"of is {quote(of)}{hint(str(of), OF)}")
     if over is not None and of not in (None, "rows"):
-        raise SpecError(f"over takes the rows of a window, but of={of} takes others: give only one of them")
+        raise SpecError(f"over evaluates the rows of a window, but of={of} does not: give only one of them")
     given = {key: column for key, column in columns.items() if column is not None}
     for key, column in given.items():
         if not isinstance(column, str) and not hasattr(column, "alias"):

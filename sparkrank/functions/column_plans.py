@@ -1,4 +1,4 @@
-"""Check the metrics, definitions and roles of a column function, as ``sr.evaluate`` checks its arguments."""
+"""The plans of column functions. Metrics, definitions and roles are checked as by ``sr.evaluate``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkrank.inputs.request_plan import plan_request
 from sparkrank.inputs.role_table import row_roles
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import AttentionMetric, CatalogueMetric, Definitions, GroupMetric, Metric, Plan, find_preset
-from sparkrank.metrics.metric import Declaration, asked_metrics
+from sparkrank.metrics.metric import Declaration, distinct_metrics
 from sparkrank.metrics.parameters import WEIGHT, Column, ColumnChoice
 from sparkrank.metrics.presets import PresetName
 from sparkrank.metrics.sampled_metric import SampledMetric
@@ -22,11 +22,14 @@ GROUP = "group"  # the key column, which has the index of the list
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """The plan of a column function, whose arguments have the given ``roles``. Pooled metrics are not ``of_groups``."""
+    """The plan of a column function, whose arguments have the given ``roles``.
+
+    ``by_group`` is true for metrics of groups, and false for metrics of all rows together.
+    """
 
     plan: Plan
     roles: tuple[str, ...]
-    of_groups: bool
+    by_group: bool
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -42,32 +45,34 @@ def column_plan(
 ) -> ColumnPlan:
     """Return the plan for ``metrics`` from columns with ``roles``. Raise :class:`SpecError` if no plan is possible."""
     library = find_preset(preset)
-    asked = asked_metrics(metrics, library)
-    if not asked:
+    metrics_given = distinct_metrics(metrics, library)
+    if not metrics_given:
         raise SpecError('metrics is empty: at least one is needed, for example "ndcg@10"')
-    for metric in asked:
+    for metric in metrics_given:
         _validate_metric(metric)
-    of_groups = isinstance(asked[0].declaration, GroupMetric)
-    for metric in asked:
-        if isinstance(metric.declaration, GroupMetric) != of_groups:
-            first, other = ("a group", "all rows together") if of_groups else ("all rows together", "a group")
-            raise SpecError(f"{asked[0]} is a metric of {first} and {metric} of {other}: ask for them in two columns")
+    by_group = isinstance(metrics_given[0].declaration, GroupMetric)
+    for metric in metrics_given:
+        if isinstance(metric.declaration, GroupMetric) != by_group:
+            first, other = ("a group", "all rows together") if by_group else ("all rows together", "a group")
+            raise SpecError(
+                f"{metrics_given[0]} is a metric of {first} and {metric} of {other}: ask for them in two columns"
+            )
     named: dict[str, Any] = {role.key: role.key for role in row_roles() if role.key in roles}
     named["rank"] = "rank" if "rank" in roles else None
     label = "label" if "label" in roles else None
     definitions = Definitions.of(library, settings)
     _, plan = plan_request(
-        Roles.of(GROUP if of_groups else None, label, "score" if "score" in roles else None, **named),
+        Roles.of(GROUP if by_group else None, label, "score" if "score" in roles else None, **named),
         metrics,
         definitions,
         library,
         group_table=False,
         uncertainty=Uncertainty(off=True),
-        ties_asked=settings.get("ties") is not None,
+        has_ties=settings.get("ties") is not None,
     )
     read = [role.key for role in row_roles() if role.key in roles and role.needed(plan)]
     scores = "rank" if plan.by_rank else "score"
-    return ColumnPlan(plan, (scores, *(["label"] if label else []), *read), of_groups)
+    return ColumnPlan(plan, (scores, *(["label"] if label else []), *read), by_group)
 
 
 _OF_ALL_LISTS = (CatalogueMetric, AttentionMetric, SampledMetric)
@@ -88,16 +93,16 @@ def _validate_metric(metric: Metric) -> None:
             f"{metric} is a property of all lists together, and a function of columns has one list at a time: "
             "sparkrank.evaluate computes it"
         )
-    if not is_of_one_list(metric.declaration) or metric.of_groups.value_columns:
+    if not is_of_one_list(metric.declaration) or metric.group_metric.value_columns:
         raise SpecError(
             f"{metric} reads more than scores, labels and items, which a function of columns does not take: "
             "sparkrank.evaluate computes it"
         )
     if metric.percentile is not None:
-        remedy = f"take a percentile of {metric.of_groups} over the groups"
+        remedy = f"take a percentile of {metric.group_metric} over the groups"
         raise SpecError(f"{metric} is a percentile over groups, {one}: {remedy}")
     if metric.geometric:
-        remedy = f"take the geometric mean of {metric.of_groups} over the groups"
+        remedy = f"take the geometric mean of {metric.group_metric} over the groups"
         raise SpecError(f"{metric} is a mean over groups, {one}: {remedy}")
     if WEIGHT.name in dict(metric.settings):
         raise SpecError(

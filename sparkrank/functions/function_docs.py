@@ -1,4 +1,4 @@
-"""Make a function for one metric, with a signature and a docstring from the metric's declaration."""
+"""Functions for single metrics, with a signature and a docstring from the metric's declaration."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Compute group metrics for the lists of an Arrow batch, with the same kernels as for a bucket.
+"""The values of group metrics for the lists of an Arrow batch, by the same kernels as for a bucket.
 
-A batch is one Arrow array whose elements are lists of structs, or several arrays whose lists have equal lengths. Each
-list is a group, and its index in the batch is the group's number.
+A batch is one Arrow array of lists of structs, or several arrays of lists of equal lengths. Each list is a group, and
+its index in the batch is the group's number.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ MOST_ROWS = 1 << 20
 ROLES = {"score": SCORE, "rank": RANK, "label": OF_LABEL} | {role.key: role for role in row_roles()}
 
 
-def values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
+def values_of_lists(arrays: Sequence[pa.Array], column_plan: ColumnPlan) -> list[pa.Array]:
     """Return one array of shape (n,) for each metric, with its values for the n lists of a batch.
 
     A value is null if it is undefined or the list is null, and NaN if a row of the list cannot be evaluated, such as a
     row with a NaN score. Raise :class:`InputError` if a column has the wrong type, if the arrays of one list differ in
     length, or if a definition such as ``undefined=error`` forbids the lists.
     """
-    ranked = BatchRankings.of(lists_of(arrays, asked.roles), asked.plan)
-    values = ranked.values_of(asked.plan)
+    ranked = BatchRankings.of(lists_of(arrays, column_plan.roles), column_plan.plan)
+    values = ranked.values_of(column_plan.plan)
     for model in ranked.models:
         model.drop_cached()
     return values
@@ -58,7 +58,7 @@ class BatchLists:
     null: Flags
     columns: dict[str, pa.Array]
 
-    def parts(self) -> Iterator[BatchLists]:
+    def chunks(self) -> Iterator[BatchLists]:
         """Split the batch into chunks of whole lists. A chunk has up to :data:`MOST_ROWS` rows, or one longer list."""
         first, count = 0, len(self.null)
         if self.ends[-1] <= MOST_ROWS:
@@ -149,7 +149,7 @@ class BatchRankings:
         """Rank ``lists``. A list with a row that cannot be evaluated is ranked as if it were empty."""
         models: list[RankedModel] = []
         bad, repeated = [np.zeros(0, np.bool_)], 0
-        for part in lists.parts():
+        for part in lists.chunks():
             model, bad_lists, counts = _ranked(part, plan)
             models.append(model)
             bad.append(bad_lists)
@@ -165,7 +165,7 @@ class BatchRankings:
         return [self._values(str(metric), left_out, definitions) for metric in plan.metrics]
 
     def _values(self, name: str, left_out: Flags, definitions: Definitions) -> pa.Array:
-        values: Floats = np.concatenate([np.empty(0), *(model.values()[name].of_groups() for model in self.models)])
+        values: Floats = np.concatenate([np.empty(0), *(model.values()[name].by_group() for model in self.models)])
         undefined = np.isnan(values) & ~left_out & ~self.bad
         if definitions.undefined == "error" and undefined.any():
             count = int(np.count_nonzero(undefined))

@@ -1,4 +1,4 @@
-"""Compute pooled metrics over Arrow batches of rows. Rows are reduced to score bins and sums, which bounds memory."""
+"""The values of pooled metrics over Arrow batches of rows, reduced to score bins and sums to bound memory."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ FOLDED_ROWS = 1 << 19  # rows held before they are reduced to score bins and sum
 
 
 class PooledRows:
-    """Collects rows of all groups together, in batches. It keeps the latest rows, and the states of earlier rows."""
+    """The rows of all groups together, added in batches: the latest rows, and sums and score bins of earlier rows."""
 
-    def __init__(self, asked: ColumnPlan) -> None:
-        self._asked = asked
+    def __init__(self, column_plan: ColumnPlan) -> None:
+        self._column_plan = column_plan
         self._states: Partials | None = None
         self._batches: list[pa.Table] = []
         self._rows = 0
@@ -35,7 +35,7 @@ class PooledRows:
     def add(self, arrays: Sequence[pa.Array]) -> None:
         """Add a batch of rows, with one array for each role of the column plan, in order."""
         columns = {}
-        for key, array in zip(self._asked.roles, arrays, strict=True):
+        for key, array in zip(self._column_plan.roles, arrays, strict=True):
             column = read_column(plain_array(array), ROLES[key])
             name = score_column(0) if key in ("score", "rank") else key
             columns[name] = pc.negate(column) if key == "rank" else column
@@ -48,7 +48,7 @@ class PooledRows:
             self._fold()
 
     def _fold(self) -> None:
-        states = evaluate_bucket(pa.concat_tables(self._batches), self._asked.plan).partials
+        states = evaluate_bucket(pa.concat_tables(self._batches), self._column_plan.plan).partials
         self._states = states if self._states is None else Partials.merged([self._states, states])
         self._batches, self._rows = [], 0
 
@@ -57,16 +57,18 @@ class PooledRows:
         if self._batches:
             self._fold()
         if self._states is None:  # there were no rows
-            return [self._value(math.nan, name) for name in self._asked.names]
+            return [self._value(math.nan, name) for name in self._column_plan.names]
         counts, merged = self._states.counts, Merged(self._states)
-        subject = Subject(self._asked.plan.models[0], ALL, ALL)
+        subject = Subject(self._column_plan.plan.models[0], ALL, ALL)
         if any(counts.get((reason, ""), 0) for reason in rejections()):
-            return [math.nan for _ in self._asked.names]
-        return [self._value(merged.row(subject, metric).value, str(metric)) for metric in self._asked.plan.metrics]
+            return [math.nan for _ in self._column_plan.names]
+        return [
+            self._value(merged.row(subject, metric).value, str(metric)) for metric in self._column_plan.plan.metrics
+        ]
 
     def _value(self, value: float, name: str) -> float | None:
         """Return ``value`` or, if it is NaN, the value or None that the definition ``undefined`` puts in its place."""
-        definitions = self._asked.plan.definitions
+        definitions = self._column_plan.plan.definitions
         if not math.isnan(value):
             return float(value)
         if definitions.undefined == "error":
@@ -74,14 +76,14 @@ class PooledRows:
         return definitions.counts_undefined_as
 
 
-def pooled_values_of_lists(arrays: Sequence[pa.Array], asked: ColumnPlan) -> list[pa.Array]:
+def pooled_values_of_lists(arrays: Sequence[pa.Array], column_plan: ColumnPlan) -> list[pa.Array]:
     """Return one array for each pooled metric. Its value for a list is null if it is undefined or the list is null."""
-    lists = lists_of(arrays, asked.roles)
+    lists = lists_of(arrays, column_plan.roles)
     values: list[list[float | None]] = []
     for place, null in enumerate(lists.null.tolist()):
         low, high = lists.ends[place : place + 2].tolist()
-        rows = PooledRows(asked)
+        rows = PooledRows(column_plan)
         if high > low:
-            rows.add([lists.columns[key].slice(low, high - low) for key in asked.roles])
-        values.append([None] * len(asked.names) if null else rows.values())
-    return [pa.array([of_list[index] for of_list in values], pa.float64()) for index in range(len(asked.names))]
+            rows.add([lists.columns[key].slice(low, high - low) for key in column_plan.roles])
+        values.append([None] * len(column_plan.names) if null else rows.values())
+    return [pa.array([of_list[index] for of_list in values], pa.float64()) for index in range(len(column_plan.names))]

@@ -1,4 +1,4 @@
-"""Make Spark columns of metrics, with functions over Arrow batches of lists, or of the rows of a group."""
+"""Spark columns of metrics, computed by functions over Arrow batches of lists, or of the rows of a group."""
 
 from __future__ import annotations
 
@@ -29,39 +29,39 @@ OF = ("lists", "rows", "batches")
 class MetricColumn:
     """A Spark column of one metric, or of a struct of several. ``columns`` maps role keys to the input columns."""
 
-    asked: ColumnPlan
+    column_plan: ColumnPlan
     columns: Mapping[str, ColumnOrName]
     is_struct: bool = False
 
     def of_lists(self) -> Column:
         """Return a column with a value for each row, whose list is in several arrays or in one array of structs."""
-        given = [self.columns[key] for key in self.asked.roles if key in self.columns]
-        return self._named(list_function(self.asked, self.is_struct)(*given))
+        given = [self.columns[key] for key in self.column_plan.roles if key in self.columns]
+        return self._named(list_function(self.column_plan, self.is_struct)(*given))
 
     def of_rows(self) -> Column:
         """Return an aggregate with the value for a group or for all rows. Spark collects the rows into one list."""
-        return self._named(list_function(self.asked, self.is_struct)(self._collected))
+        return self._named(list_function(self.column_plan, self.is_struct)(self._collected))
 
     def of_batches(self) -> Column:
         """Return an aggregate of pooled metrics that reads batches of rows. Spark allows no other aggregate with it."""
-        if self.asked.of_groups:
+        if self.column_plan.by_group:
             raise SpecError(
-                f"of=batches folds rows into score bins, and {self.asked.names[0]} is a metric of a group, whose rows "
-                "are one list: of=rows"
+                f"of=batches folds rows into score bins, and {self.column_plan.names[0]} is a metric of a group, whose "
+                "rows are one list: of=rows"
             )
         if not has_arrow_functions():
             return self.of_rows()
-        return self._named(row_function(self.asked, self.is_struct)(*self._given))
+        return self._named(row_function(self.column_plan, self.is_struct)(*self._given))
 
     def over(self, window: WindowSpec) -> Column:
         """Return a column with the value for the rows of ``window``."""
-        if self.asked.of_groups or not has_arrow_functions():
-            return self._named(list_function(self.asked, self.is_struct)(self._collected.over(window)))
-        return self._named(row_function(self.asked, self.is_struct, at_once=True)(*self._given).over(window))
+        if self.column_plan.by_group or not has_arrow_functions():
+            return self._named(list_function(self.column_plan, self.is_struct)(self._collected.over(window)))
+        return self._named(row_function(self.column_plan, self.is_struct, at_once=True)(*self._given).over(window))
 
     @property
     def _given(self) -> list[ColumnOrName]:
-        return [self.columns[key] for key in self.asked.roles]
+        return [self.columns[key] for key in self.column_plan.roles]
 
     @property
     def _collected(self) -> Column:
@@ -69,25 +69,25 @@ class MetricColumn:
 
         fields = [
             (F.col(column) if isinstance(column, str) else column).alias(key)
-            for key, column in zip(self.asked.roles, self._given, strict=True)
+            for key, column in zip(self.column_plan.roles, self._given, strict=True)
         ]
         return F.collect_list(F.struct(*fields))
 
     def _named(self, column: Column) -> Column:
-        return column if self.is_struct else column.alias(self.asked.names[0])
+        return column if self.is_struct else column.alias(self.column_plan.names[0])
 
 
-def list_function(asked: ColumnPlan, is_struct: bool) -> Any:
+def list_function(column_plan: ColumnPlan, is_struct: bool) -> Any:
     """Return a Spark function that computes metrics from columns of lists. Spark calls it once for each batch."""
     spark = _spark_functions()
-    names, kind = asked.names, _type(asked, is_struct)
+    names, kind = column_plan.names, _type(column_plan, is_struct)
 
     def packed(*arrays: pa.Array) -> pa.Array:
-        values = (values_of_lists if asked.of_groups else pooled_values_of_lists)(arrays, asked)
+        values = (values_of_lists if column_plan.by_group else pooled_values_of_lists)(arrays, column_plan)
         return pa.StructArray.from_arrays(values, names) if is_struct else values[0]
 
     if has_arrow_functions():
-        return spark.arrow_udf(_called(packed, asked), kind)
+        return spark.arrow_udf(_called(packed, column_plan), kind)
 
     def of_series(*series: pd.Series) -> pd.Series:
         values: Any = packed(*map(pa.Array.from_pandas, series))
@@ -96,19 +96,19 @@ def list_function(asked: ColumnPlan, is_struct: bool) -> Any:
 
     with warnings.catch_warnings():  # Spark would prefer type hints, but the types depend on what is requested
         warnings.simplefilter("ignore", UserWarning)
-        return spark.pandas_udf(_called(of_series, asked), kind, spark.PandasUDFType.SCALAR)
+        return spark.pandas_udf(_called(of_series, column_plan), kind, spark.PandasUDFType.SCALAR)
 
 
-def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -> Any:
+def row_function(column_plan: ColumnPlan, is_struct: bool, *, at_once: bool = False) -> Any:
     """Return a Spark aggregate that reads the rows of a group in batches or, with ``at_once``, all rows at once.
 
     Spark supports aggregates of batches from 4.2 on, and only outside of windows.
     """
     spark = _spark_functions()
-    names, kind = asked.names, _type(asked, is_struct)
+    names, kind = column_plan.names, _type(column_plan, is_struct)
 
     def valued(batches: Iterable[Sequence[pa.Array]]) -> float:
-        rows = PooledRows(asked)
+        rows = PooledRows(column_plan)
         for arrays in batches:
             rows.add(arrays)
         values = rows.values()
@@ -121,12 +121,12 @@ def row_function(asked: ColumnPlan, is_struct: bool, *, at_once: bool = False) -
         def of_arrays(*arrays: pa.Array) -> float:
             return valued([arrays])
 
-        return spark.arrow_udf(_called(of_arrays, asked), kind)
+        return spark.arrow_udf(_called(of_arrays, column_plan), kind)
 
     def of_batches(batches: Iterator[tuple[pa.Array, ...]]) -> float:
         return valued(batches)
 
-    return spark.arrow_udf(_called(of_batches, asked), kind)
+    return spark.arrow_udf(_called(of_batches, column_plan), kind)
 
 
 def validate_workers() -> None:
@@ -138,7 +138,7 @@ def validate_workers() -> None:
         try:
             _spark_functions().lit(1)
         except AssertionError as error:  # an error without a message
-            raise SparkrankError("no Spark session runs: columns are made in one") from error
+            raise SparkrankError("no Spark session runs: start one before making columns") from error
     elif hasattr(spark, "_jsparkSession"):
         validate_session(spark)
 
@@ -154,14 +154,14 @@ def _spark_functions() -> Any:
     return functions
 
 
-def _type(asked: ColumnPlan, is_struct: bool) -> Any:
+def _type(column_plan: ColumnPlan, is_struct: bool) -> Any:
     from pyspark.sql import types as T
 
     double = T.DoubleType()
-    return T.StructType([T.StructField(name, double) for name in asked.names]) if is_struct else double
+    return T.StructType([T.StructField(name, double) for name in column_plan.names]) if is_struct else double
 
 
-def _called(function: Callable[..., Any], asked: ColumnPlan) -> Callable[..., Any]:
+def _called(function: Callable[..., Any], column_plan: ColumnPlan) -> Callable[..., Any]:
     """Rename ``function`` to the names of its metrics, which Spark's plans then show, and return it."""
-    function.__name__ = function.__qualname__ = ", ".join(asked.names)
+    function.__name__ = function.__qualname__ = ", ".join(column_plan.names)
     return function

@@ -1,4 +1,4 @@
-"""Name metrics as SQL functions, and register them in a session."""
+"""Metrics as SQL functions: their names, and their registration in a session."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ def register_functions(
     plans = {f"{prefix}{name}": column_plan([text], roles, settings, preset) for name, text in named.items()}
     for name in plans:
         if not re.fullmatch(r"[A-Za-z_]\w*", name):
-            raise SpecError(f"{quote(name)} is no name of a function in SQL: letters, digits and _ are allowed")
+            raise SpecError(f"{quote(name)} is not a function name in SQL: letters, digits and _ are allowed")
     validate_workers()
-    for name, asked in plans.items():
-        folds = not asked.of_groups and has_arrow_functions()
-        made = row_function(asked, is_struct=False, at_once=True) if folds else list_function(asked, is_struct=False)
+    for name, own in plans.items():
+        folds = not own.by_group and has_arrow_functions()
+        made = row_function(own, is_struct=False, at_once=True) if folds else list_function(own, is_struct=False)
         spark.udf.register(name, made)
     return tuple(plans)
 

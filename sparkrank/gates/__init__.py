@@ -1,4 +1,4 @@
-"""Gates, which are conditions that a day or a model must meet.
+"""Gates: conditions that a day or a model must meet.
 
 Verdicts are computed from small tables, without Spark.
 """

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 from sparkrank.gates.facts import IntervalEstimate
 from sparkrank.gates.kind import Evidence, GateKind
 from sparkrank.gates.rules import Cell, Rule
-from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, shown_number
+from sparkrank.gates.verdicts import GateVerdict, VerdictKey, VerdictWord, shown_number
 from sparkrank.stats.intervals import OFF, TOO_FEW, tail
 from sparkrank.stats.sequential import METHOD as SEQUENCE
 
@@ -133,7 +133,7 @@ class _Bound(GateKind):
     sign: ClassVar[int]
     beyond: ClassVar[str]
 
-    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> GateVerdict:
         """Return the verdict of :func:`side_of` on the value and the bound."""
         has_interval = cell.metric not in evidence.without_interval
         side = side_of(estimate, rule.bound, self.sign, evidence.level, has_interval=has_interval)
@@ -143,7 +143,7 @@ class _Bound(GateKind):
             "fail": f"is {self.beyond} {bound} by {shown_number(abs(float(estimate.value or 0.0) - rule.bound))}",
             "undecided": f"could be {self.beyond} {bound}: {side.why or reach_text(estimate, self.sign, rule.bound)}",
         }[side.verdict]
-        return Judged(
+        return GateVerdict(
             VerdictKey(rule.gate, rule.kind, cell),
             side.verdict,
             f"{interval_text(estimate, rule.bound)} {sentence}{alone_text(side, estimate)}",
@@ -153,7 +153,7 @@ class _Bound(GateKind):
             estimate.low,
             estimate.high,
             rule.undecided,
-            judged=estimate.value,
+            number=estimate.value,
             deviation=estimate.stderr,
             degrees=estimate.degrees or math.inf,
             sign=self.sign,
@@ -175,19 +175,19 @@ class Max(_Bound):
 
 
 def interval_text(estimate: IntervalEstimate, line: float | None = None) -> str:
-    """Format a value with its interval for gate messages, with enough digits to distinguish them from ``line``."""
+    """Format a value with its interval for gate messages, with enough digits to tell them from the bound ``line``."""
     value, low, high = (shown_number(number, line) for number in estimate[:3])
     return value if _known(estimate.low) is None or _known(estimate.high) is None else f"{value} ({low} to {high})"
 
 
 def reach_text(estimate: IntervalEstimate, sign: int, line: float) -> str:
-    """Return a clause that says how far the interval reaches on the bad side of ``line``."""
+    """Return a clause that says how far the interval reaches on the bad side of the bound ``line``."""
     worst = _known(estimate.low if sign > 0 else estimate.high)
     return "its interval has no end there" if worst is None else f"the interval reaches {shown_number(worst, line)}"
 
 
 def alone_text(side: BoundVerdict, estimate: IntervalEstimate) -> str:
-    """Return a remark if the verdict was decided without an interval; otherwise an empty string."""
+    """Return a remark if the value alone, without an interval, decided the verdict; otherwise an empty string."""
     alone = side.verdict != "undecided" and _known(estimate.low) is None and _known(estimate.high) is None
     return " (the value alone decides: it has no interval by nature)" if alone else ""
 

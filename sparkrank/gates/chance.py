@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sparkrank.gates.register import KINDS
-from sparkrank.gates.verdicts import Judged, VerdictKey
+from sparkrank.gates.verdicts import GateVerdict, VerdictKey
 
 
 def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf) -> float:
@@ -29,8 +29,8 @@ def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf)
 class GateRecord:
     """The record of one ``gate`` over a number of ``nights`` in a replay.
 
-    ``stopped`` has the nights on which the gate failed, and ``undecided`` the nights on which it was undecided without
-    failing. ``by_chance`` is the expected number of failed nights if nothing had changed. It is None if no verdict
+    ``stopped`` has the nights of failures, and ``undecided`` the nights without a failure on which the gate was
+    undecided. ``by_chance`` is the expected number of failed nights if nothing had changed. It is None if no verdict
     allows an estimate. ``unknown`` counts verdicts without an estimate, because they lack a standard error or a
     history.
     """
@@ -43,7 +43,7 @@ class GateRecord:
     unknown: int
 
 
-def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecord]:
+def records_of(nights: Iterable[tuple[str, Sequence[GateVerdict]]]) -> list[GateRecord]:
     """Return the record of each gate over the ``nights``, which are pairs of a day and its verdicts.
 
     If nothing changes, the expected value is the median over the nights. For a difference between models, the expected
@@ -51,16 +51,16 @@ def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecor
     """
     nights = list(nights)
     values: dict[VerdictKey, list[float]] = {}
-    for _, judged in nights:
-        for verdict in judged:
-            if verdict.judged is not None:
-                values.setdefault(verdict.key, []).append(verdict.judged)
+    for _, verdicts in nights:
+        for verdict in verdicts:
+            if verdict.number is not None:
+                values.setdefault(verdict.key, []).append(verdict.number)
     usual = {key: statistics.median(series) for key, series in values.items()}
     records = []
-    for gate in dict.fromkeys(verdict.key.gate for _, judged in nights for verdict in judged):
-        of_gate = {day: [verdict for verdict in judged if verdict.key.gate == gate] for day, judged in nights}
-        words = {day: {verdict.verdict for verdict in judged} for day, judged in of_gate.items()}
-        chances = [[_chance(verdict, usual) for verdict in judged] for judged in of_gate.values()]
+    for gate in dict.fromkeys(verdict.key.gate for _, verdicts in nights for verdict in verdicts):
+        of_gate = {day: [verdict for verdict in verdicts if verdict.key.gate == gate] for day, verdicts in nights}
+        words = {day: {verdict.verdict for verdict in verdicts} for day, verdicts in of_gate.items()}
+        chances = [[_chance(verdict, usual) for verdict in verdicts] for verdicts in of_gate.values()]
         known = [[chance for chance in night if chance is not None] for night in chances]
         records.append(
             GateRecord(
@@ -75,31 +75,31 @@ def records_of(nights: Iterable[tuple[str, Sequence[Judged]]]) -> list[GateRecor
     return records
 
 
-def _chance(judged: Judged, usual: Mapping[VerdictKey, float]) -> float | None:
+def _chance(verdict: GateVerdict, usual: Mapping[VerdictKey, float]) -> float | None:
     """Return the probability that noise alone makes the verdict a failure; None if the amount of noise is unknown."""
-    deviation, distances = judged.deviation, _distances(judged, usual)
+    deviation, distances = verdict.deviation, _distances(verdict, usual)
     if not distances or deviation is None or math.isnan(deviation):
         return None
-    return sum(chance_of_failing(distance, deviation, judged.degrees) for distance in distances)
+    return sum(chance_of_failing(distance, deviation, verdict.degrees) for distance in distances)
 
 
-def _distances(judged: Judged, usual: Mapping[VerdictKey, float]) -> list[float]:
+def _distances(verdict: GateVerdict, usual: Mapping[VerdictKey, float]) -> list[float]:
     """Return how far noise must move the value for a failure, corrected for all tests: one distance per bad direction.
 
     The list is empty if the verdict has no value or no bound.
     """
-    if judged.judged is None or judged.bound is None:
+    if verdict.number is None or verdict.bound is None:
         return []
-    expected = usual[judged.key] if judged.expected is None else judged.expected
+    expected = usual[verdict.key] if verdict.expected is None else verdict.expected
     more = 0.0
-    if not KINDS[judged.key.kind].reads_history and judged.low is not None and judged.high is not None:
-        more = judged.high - judged.judged if judged.sign > 0 else judged.judged - judged.low
-    if judged.p is not None and judged.tests > 1 and judged.deviation is not None:
-        alone, among = (_quantile(judged.alpha / tests, judged.degrees) for tests in (1, judged.tests))
-        more += (among - alone) * judged.deviation
-    ends = [judged.sign * (expected - judged.bound)]
-    if judged.other is not None:
-        ends.append(judged.sign * (judged.other - expected))
+    if not KINDS[verdict.key.kind].reads_history and verdict.low is not None and verdict.high is not None:
+        more = verdict.high - verdict.number if verdict.sign > 0 else verdict.number - verdict.low
+    if verdict.p is not None and verdict.tests > 1 and verdict.deviation is not None:
+        alone, among = (_quantile(verdict.alpha / tests, verdict.degrees) for tests in (1, verdict.tests))
+        more += (among - alone) * verdict.deviation
+    ends = [verdict.sign * (expected - verdict.bound)]
+    if verdict.other is not None:
+        ends.append(verdict.sign * (verdict.other - expected))
     return [end + more for end in ends]
 
 

@@ -71,7 +71,7 @@ def day_verdict(checks: Iterable[CheckVerdict], n_warnings: int = 0) -> DayVerdi
 
 def _subject(rows: Sequence[CheckVerdict], worst: VerdictWord) -> str:
     if not rows:
-        return "No gate is asked for"
+        return "No gate is requested"
     if worst == "pass":
         return "The gate passes" if len(rows) == 1 else f"All {len(rows):,} gate checks pass"
     verbs = ("fails", "fail") if worst == "fail" else ("is undecided", "are undecided")

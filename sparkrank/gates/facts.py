@@ -62,9 +62,9 @@ class IntervalEstimate(NamedTuple):
 class DayOutcome:
     """The outcome of a stored day, as sets of cells. A cell is a metric of a model for a slice value.
 
-    ``failed`` has the cells that failed a gate, and ``let_in`` the cells whose failure a person accepted. ``levels``
-    has the accepted cells that had failed the comparison with their history. On this day, a new history begins for the
-    cells in ``anew``, or for all cells if ``is_new``.
+    ``failed`` has the cells that failed a gate, and ``let_in`` the cells with an accepted failure. ``levels`` has the
+    accepted cells that had failed the comparison with their history. On this day, a new history begins for the cells in
+    ``anew``, or for all cells if ``is_new``.
     """
 
     failed: frozenset[Cell] = frozenset()
@@ -136,7 +136,7 @@ def facts_of(
 ) -> Facts:
     """Return the facts of the day or window ``name`` that concern ``rules``, or the models named in ``beside``."""
     beside = set(beside)
-    rows = _asked(metrics, rules, beside)
+    rows = _rows_of_rules(metrics, rules, beside)
     measured = dict(zip(_cells(rows, "model"), IntervalEstimate.of(rows, "value"), strict=True))
     if disparities is not None:
         apart = (cell._replace(slice=f"{OF_DISPARITY}{cell.slice}", slice_value=GAP) for cell in _apart(disparities))
@@ -144,7 +144,7 @@ def facts_of(
         measured |= {cell: own for cell, own in estimates if any(rule.covers(cell) for rule in rules)}
     compared = None
     if comparisons is not None:
-        pairs = _asked(comparisons, rules, None)
+        pairs = _rows_of_rules(comparisons, rules, None)
         keys = zip(_cells(pairs, "candidate"), _column(pairs, "baseline"), strict=True)
         compared = dict(zip(keys, IntervalEstimate.of(pairs, "difference"), strict=True))
     texts, models = (frozenset(_distinct(metrics, column)) for column in ("metric", "model"))
@@ -164,7 +164,7 @@ def _column(table: pa.Table, name: str) -> list[Any]:
     return table[name].to_pylist() if name in table.column_names else [None] * table.num_rows
 
 
-def _asked(table: pa.Table, rules: Sequence[Rule], beside: set[str] | None) -> pa.Table:
+def _rows_of_rules(table: pa.Table, rules: Sequence[Rule], beside: set[str] | None) -> pa.Table:
     """Return the rows of ``table`` that may concern a rule, or that have a model named in ``beside``.
 
     ``beside`` is None for the table ``comparisons``. Slices may have many values, so only names are matched here.
@@ -182,7 +182,7 @@ def _asked(table: pa.Table, rules: Sequence[Rule], beside: set[str] | None) -> p
 
 
 def _may_be_of(rule: Rule, slice_: str) -> bool:
-    whatever = tuple((column, "*") for column, _ in rule.of_slices)
+    whatever = tuple((column, "*") for column, _ in rule.slice_patterns)
     columns = slice_.count(",") + 1
     return covers_slice(whatever, slice_, ALL if slice_ == ALL else ",".join(["x"] * columns))
 

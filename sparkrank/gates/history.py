@@ -1,4 +1,4 @@
-"""The history band of a value, which is the range in which a new value is expected, given the days before."""
+"""The history band of a value: the range in which a new value is expected, given the days before."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from sparkrank.gates.facts import IntervalEstimate, Standard
 from sparkrank.gates.kind import Evidence, GateKind
 from sparkrank.gates.rules import Cell, History, Margin, Rule
-from sparkrank.gates.verdicts import Judged, VerdictKey, shown_number
+from sparkrank.gates.verdicts import GateVerdict, VerdictKey, shown_number
 from sparkrank.stats.intervals import TOO_FEW
 
 # A day is a stray (an outlier) if only one in a thousand normal histories has a day as far from the other days. Strays
@@ -37,12 +37,13 @@ class Band:
     """The value expected from the days before: about ``centre``, with a standard deviation of ``scatter``.
 
     The centre is the mean of ``alike`` days. The scatter is computed from all ``days``, with ``degrees`` of freedom.
-    ``strays`` is the number of outlying days, which are left out. ``usual`` is the usual standard error of a day, which
-    the scatter already includes. If ``by_weekday``, the centre is the mean of the days with the judged day's weekday.
+    ``strays`` is the number of outlying days, which are left out. ``usual`` is the standard error of a usual day (the
+    :data:`USUAL` quantile), which the scatter already includes. If ``by_weekday``, the centre is the mean of the days
+    with the judged day's weekday.
 
-    ``reach`` is a range that the band always contains, for histories whose scatter may be too small; otherwise None.
-    ``constant`` is None, or a value with the number of days that have it, if most days (or all days of that weekday)
-    have the same value. In this case, the scatter does not say how far the value may move.
+    ``reach`` is a range that the band always contains, for histories with perhaps too little scatter; otherwise None.
+    ``constant`` is None, or a value with its number of days, if most days (or all days of that weekday) have the same
+    value. In this case, the scatter does not say how far the value may move.
     """
 
     centre: float
@@ -254,18 +255,20 @@ def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -
 
 
 class AsBefore(GateKind):
-    """The condition that a value is inside its history band, which is the range expected from earlier days."""
+    """The condition that a value is inside its history band (the range expected from earlier days)."""
 
     name, value = "history", "history"
     word, phrase = "not_worse_than", "not worse than"
     compares, reads_history = True, True
 
-    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> GateVerdict:
         """Judge whether the value is inside its history band, at both ends or only at the worse end."""
         options = evidence.history
         past = past_of(cell, estimate.definition, evidence.standard, options.days)
         key, value, days = VerdictKey(rule.gate, rule.kind, cell), float(estimate.value or 0.0), _days(len(past.days))
-        undecided = Judged(key, "undecided", "", value, low=estimate.low, high=estimate.high, policy=rule.undecided)
+        undecided = GateVerdict(
+            key, "undecided", "", value, low=estimate.low, high=estimate.high, policy=rule.undecided
+        )
         if len(past.days) < options.least_days:
             alike = " of the same weekday" if options.same_weekday else ""
             since = "before" if past.anew is None else f"since it began anew on {past.anew}"
@@ -285,12 +288,12 @@ class AsBefore(GateKind):
             often = f"{'all' if count == band.alike else count} of the {of_days} before"
             known = f"it was {shown_number(constant)} on {often}, and has no error of its own"
             return replace(undecided, reason=f"{known}: nothing says how far it may move{left_out}")
-        judged = _against_band(undecided, band, own_error(estimate), rule.margin, options, evidence.sign(cell))
-        return replace(judged, reason=f"{judged.reason}{left_out}")
+        verdict = _against_band(undecided, band, own_error(estimate), rule.margin, options, evidence.sign(cell))
+        return replace(verdict, reason=f"{verdict.reason}{left_out}")
 
 
 def _defined_for_few(
-    estimate: IntervalEstimate, past: Past, weekdays: Sequence[int | None], undecided: Judged, options: History
+    estimate: IntervalEstimate, past: Past, weekdays: Sequence[int | None], undecided: GateVerdict, options: History
 ) -> str | None:
     """Return a message if the value is defined in a much smaller share of groups than before; otherwise None."""
     today = estimate.defined
@@ -318,15 +321,15 @@ def _has_been(value: float, band: Band) -> bool:
 
 
 def _against_band(
-    judged: Judged, band: Band, stderr: float | None, margin: Margin, options: History, worse: int
-) -> Judged:
+    verdict: GateVerdict, band: Band, stderr: float | None, margin: Margin, options: History, worse: int
+) -> GateVerdict:
     """Judge a value with this ``stderr`` by ``band``. Lower is worse if ``worse`` is 1, and higher if it is -1."""
     from scipy import special  # loading it takes longer than everything else here
 
     def tail(distance: float) -> float:
         return float(special.ndtr(-distance) if math.isinf(degrees) else special.stdtr(degrees, -distance))
 
-    value, centre, by = float(judged.value or 0.0), band.centre, margin.of(band.centre)
+    value, centre, by = float(verdict.value or 0.0), band.centre, margin.of(band.centre)
     deviation, degrees = band.prediction(stderr)
     alpha = float(special.ndtr(-options.width))
     quantile = options.width if math.isinf(degrees) else -float(special.stdtrit(degrees, alpha))
@@ -342,12 +345,12 @@ def _against_band(
     better = ", on its better side" if where != "within" and not is_beyond else ""
     days, ends = _days(band.days), " to ".join(shown_number(end, value) for end in (low, high))
     return replace(
-        judged,
+        verdict,
         verdict="fail" if is_beyond else "pass",
         reason=f"{shown_number(value, low, high)} is {where} the band of the {days} before, {ends}{better}",
         against=f"mean {'of its weekday ' * band.by_weekday}{centre:.6g} of {days}, band {low:.6g} to {high:.6g}",
         bound=low if sign > 0 else high,
-        judged=value,
+        number=value,
         expected=centre,
         deviation=deviation,
         degrees=degrees,

@@ -10,7 +10,7 @@ from sparkrank.gates.facts import NO_STANDARD, Facts, Standard
 from sparkrank.gates.kind import Evidence
 from sparkrank.gates.register import KINDS
 from sparkrank.gates.rules import Cell, History, Rule
-from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, correct, failure, worst_first
+from sparkrank.gates.verdicts import GateVerdict, VerdictKey, VerdictWord, correct, failure, worst_first
 from sparkrank.metrics.slices import ALL
 
 
@@ -50,11 +50,11 @@ class Judge:
     def models_compared_with(self) -> set[str]:
         return {rule.against for rule in self.rules if rule.against is not None}
 
-    def verdicts(self, facts: Facts | None, name: str, standard: Standard = NO_STANDARD) -> list[Judged]:
+    def verdicts(self, facts: Facts | None, name: str, standard: Standard = NO_STANDARD) -> list[GateVerdict]:
         """Return at least one verdict per rule on the day or window ``name``; ``facts`` is None if it has no tables."""
-        return [judged for rule in self.rules for judged in self._of_rule(rule, facts, name, standard)]
+        return [verdict for rule in self.rules for verdict in self._of_rule(rule, facts, name, standard)]
 
-    def _of_rule(self, rule: Rule, facts: Facts | None, name: str, standard: Standard) -> list[Judged]:
+    def _of_rule(self, rule: Rule, facts: Facts | None, name: str, standard: Standard) -> list[GateVerdict]:
         unnamed = Cell(rule.metric, rule.model or "*", *_named_slice(rule))
         if facts is None:
             return [failure(rule, unnamed, f"{name} has no tables, and what has no data never passes")]
@@ -73,7 +73,7 @@ class Judge:
         if not kept:
             reason = f"{_small_text(left_out, self.least_groups)}: nothing is left to judge"
             key = VerdictKey(rule.gate, rule.kind, unnamed)
-            return [Judged(key, "undecided", reason, policy=rule.undecided, left_out=left_out)]
+            return [GateVerdict(key, "undecided", reason, policy=rule.undecided, left_out=left_out)]
         otherwise: VerdictWord = "pass" if kind.reads_history else "undecided"
         verdicts = []
         for cell in kept:
@@ -84,8 +84,8 @@ class Judge:
                 verdicts.append(failure(rule, cell, f"it is undefined on {name}, and what is undefined never passes"))
             else:
                 verdicts.append(kind.verdict(rule, cell, measured, evidence))
-        judged = [replace(verdict, left_out=left_out) for verdict in correct(verdicts, rule.correction, otherwise)]
-        return sorted(judged, key=worst_first)
+        verdicts = [replace(verdict, left_out=left_out) for verdict in correct(verdicts, rule.correction, otherwise)]
+        return sorted(verdicts, key=worst_first)
 
     def _is_small(self, cell: Cell, facts: Facts, before: Facts | None) -> bool:
         """Return whether the slice value of ``cell`` has too few groups on the day or, if missing there, before."""
@@ -105,9 +105,11 @@ def _small_text(count: int, least: int) -> str:
 
 def _named_slice(rule: Rule) -> tuple[str, str | None]:
     """Return the slice and the slice value as the gate writes them, including wildcards."""
-    if not rule.of_slices:
+    if not rule.slice_patterns:
         return ALL, ALL
-    return ",".join(column for column, _ in rule.of_slices), ",".join(value or "(null)" for _, value in rule.of_slices)
+    return ",".join(column for column, _ in rule.slice_patterns), ",".join(
+        value or "(null)" for _, value in rule.slice_patterns
+    )
 
 
 def _vanished(cell: Cell, facts: Facts, before: Facts | None) -> str:

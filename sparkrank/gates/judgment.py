@@ -11,12 +11,12 @@ import pyarrow as pa
 from sparkrank.base.errors import CodedSentence, shorten
 from sparkrank.gates.day_verdict import DayVerdict, day_verdict
 from sparkrank.gates.facts import Facts
-from sparkrank.gates.verdicts import Judged, exit_code, gates_table
+from sparkrank.gates.verdicts import GateVerdict, exit_code, gates_table
 
 
 @dataclass(frozen=True)
 class Judgment:
-    """The verdicts ``judged`` on the day or window ``name``; ``facts`` is None if it has no tables.
+    """The ``verdicts`` on the day or window ``name``; ``facts`` is None if it has no tables.
 
     ``acceptance`` has the time and the reason of a person's acceptance. ``dropped`` is the reason given for an earlier
     acceptance that is no longer valid, because the result has changed. ``stored_warnings`` has the warnings of the
@@ -24,7 +24,7 @@ class Judgment:
     """
 
     name: str
-    judged: tuple[Judged, ...]
+    verdicts: tuple[GateVerdict, ...]
     facts: Facts | None
     acceptance: Mapping[str, Any]
     dropped: str | None = None
@@ -33,16 +33,16 @@ class Judgment:
     @property
     def exit_code(self) -> int:
         """The exit code of the command that judged the day or window."""
-        return exit_code(verdict.check for verdict in self.judged)
+        return exit_code(verdict.check for verdict in self.verdicts)
 
     def verdict(self) -> DayVerdict:
         """Return the verdict on the whole day or window, which depends on the gates and on the run's warnings."""
-        return day_verdict((verdict.check for verdict in self.judged), len(self.stored_warnings))
+        return day_verdict((verdict.check for verdict in self.verdicts), len(self.stored_warnings))
 
     @property
     def table(self) -> pa.Table:
         """The ``gates`` table, with one row per verdict."""
-        return gates_table(self.judged, self.facts)
+        return gates_table(self.verdicts, self.facts)
 
     @property
     def warnings(self) -> list[str]:

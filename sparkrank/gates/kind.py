@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from sparkrank.gates.facts import Facts, IntervalEstimate, Standard
 from sparkrank.gates.rules import Cell, History, Rule
-from sparkrank.gates.verdicts import Judged
+from sparkrank.gates.verdicts import GateVerdict
 
 DAYS_OF_WEEK = 7
 
@@ -79,6 +79,6 @@ class GateKind:
         """
         return rule.covers(cell) and not (self.needs_direction(history) and better.get(cell.metric, True) is None)
 
-    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> GateVerdict:
         """Return the verdict of ``rule`` on ``cell`` (metric, model, slice value). Its value must be defined."""
         raise NotImplementedError

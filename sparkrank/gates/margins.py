@@ -9,7 +9,7 @@ from sparkrank.gates.bounds import BoundVerdict, alone_text, interval_text, reac
 from sparkrank.gates.facts import IntervalEstimate
 from sparkrank.gates.kind import Evidence, GateKind
 from sparkrank.gates.rules import Cell, Rule
-from sparkrank.gates.verdicts import Judged, VerdictKey, failure, shown_number
+from sparkrank.gates.verdicts import GateVerdict, VerdictKey, failure, shown_number
 from sparkrank.stats.intervals import TOO_FEW, t_quantile
 from sparkrank.stats.ratios import StandardErrors, margin_stderr
 
@@ -26,7 +26,7 @@ class _Difference(GateKind):
         """Return the directions that are bad: 1 if a lower difference is bad, -1 if a higher difference is bad."""
         raise NotImplementedError
 
-    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> Judged:
+    def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> GateVerdict:
         """Return a pass if the whole interval of the difference is within the margin in every bad direction."""
         facts, value, against = evidence.facts, estimate.value, str(rule.against)
         if facts.compared is None:
@@ -61,7 +61,7 @@ class _Difference(GateKind):
             details.append(f"the margin is {share if rule.margin.relative else rule.margin}")
         shown = interval_text(tested, bound)
         reason = f"its difference to {against}, {shown}, {words}: {', '.join(filter(None, details))}"
-        return Judged(
+        return GateVerdict(
             VerdictKey(rule.gate, rule.kind, cell),
             side.verdict,
             f"{reason}{alone_text(side, tested)}",
@@ -71,7 +71,7 @@ class _Difference(GateKind):
             tests[0][-1].low,
             tests[-1][-1].high,
             rule.undecided,
-            judged=difference.value,
+            number=difference.value,
             expected=0.0,
             deviation=tested.stderr,
             degrees=tested.degrees or math.inf,

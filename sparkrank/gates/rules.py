@@ -72,8 +72,8 @@ class Rule:
     """One condition of a gate. A gate with both ``min`` and ``max`` has two rules.
 
     ``metrics`` and ``models`` are the metrics and models in the spec that match the patterns ``metric`` and ``model``.
-    ``of_slices`` has pairs of patterns, one for a slice column and one for its value. If ``of_slices`` is empty, the
-    rule concerns the whole day. ``slices`` has the columns of each matching slice. ``against`` is the model to compare
+    ``slice_patterns`` has pairs of patterns, one for a slice column and one for its value. If there are none, the rule
+    concerns the whole day. ``slices`` has the columns of each matching slice. ``against`` is the model to compare
     with, or None. ``undecided`` says what an undecided verdict means for the day, and ``correction`` is the correction
     for multiple tests. ``absent`` has the pairs (metric, model) without a value, because the model reads another label.
     """
@@ -84,7 +84,7 @@ class Rule:
     metrics: tuple[str, ...]
     models: tuple[str, ...]
     model: str | None = None
-    of_slices: tuple[tuple[str, str | None], ...] = ()
+    slice_patterns: tuple[tuple[str, str | None], ...] = ()
     slices: tuple[tuple[str, ...], ...] = ()
     bound: float = 0.0
     against: str | None = None
@@ -96,7 +96,7 @@ class Rule:
     @property
     def has_wildcards(self) -> bool:
         """Whether a pattern of the rule has wildcards. A value that only a wildcard matches could vanish unnoticed."""
-        patterns = [self.metric, self.model or "*", *itertools.chain.from_iterable(self.of_slices)]
+        patterns = [self.metric, self.model or "*", *itertools.chain.from_iterable(self.slice_patterns)]
         return any(pattern is not None and is_pattern(pattern) for pattern in patterns)
 
     def covers(self, cell: Cell) -> bool:
@@ -108,18 +108,20 @@ class Rule:
             return False
         if cell.metric not in self.metrics and not matches(cell.metric, self.metric):
             return False
-        return cell.model != self.against and covers_slice(self.of_slices, cell.slice, cell.slice_value)
+        return cell.model != self.against and covers_slice(self.slice_patterns, cell.slice, cell.slice_value)
 
     def cells(self, values: Iterable[tuple[str, str | None]]) -> list[Cell]:
         """Return the cells (metric, model, slice value) that the rule concerns.
 
         These are the cells named without wildcards, and the cells of matching pairs of slice and value in ``values``.
         """
-        if not self.of_slices:
+        if not self.slice_patterns:
             places: list[tuple[str, str | None]] = [(ALL, ALL)]
         else:
             named = [(",".join(columns), value) for columns in self.slices for value in self._literal(columns)]
-            places = list(dict.fromkeys([*named, *(place for place in values if covers_slice(self.of_slices, *place))]))
+            places = list(
+                dict.fromkeys([*named, *(place for place in values if covers_slice(self.slice_patterns, *place))])
+            )
         every = ((metric, model) for metric in self.metrics for model in self.models)
         return [Cell(*pair, *place) for pair in every if pair not in self.absent for place in places]
 
@@ -128,11 +130,11 @@ class Rule:
 
         The list is empty if the rule has wildcards or names other columns.
         """
-        patterns = dict(self.of_slices)
-        if any(text is not None and is_pattern(text) for text in itertools.chain.from_iterable(self.of_slices)):
+        patterns = dict(self.slice_patterns)
+        if any(text is not None and is_pattern(text) for text in itertools.chain.from_iterable(self.slice_patterns)):
             return []
-        if len(self.of_slices) == 1:
-            return [self.of_slices[0][1]]
+        if len(self.slice_patterns) == 1:
+            return [self.slice_patterns[0][1]]
         if not all(column in patterns for column in columns):
             return []
         parts = [patterns[column] for column in columns]
@@ -151,28 +153,28 @@ def matches(text: str, pattern: str) -> bool:
     return text == pattern or (is_pattern(pattern) and fnmatch.fnmatchcase(text, pattern))
 
 
-def columns_match(of_slices: Iterable[str], columns: tuple[str, ...]) -> bool:
-    """Return whether the patterns ``of_slices`` match the slice of ``columns``, as a whole or column by column."""
-    return _assigned(tuple(of_slices), columns) is not None
+def columns_match(slice_patterns: Iterable[str], columns: tuple[str, ...]) -> bool:
+    """Return whether the patterns ``slice_patterns`` match the slice of ``columns``, as a whole or column by column."""
+    return _assigned(tuple(slice_patterns), columns) is not None
 
 
-def covers_slice(of_slices: tuple[tuple[str, str | None], ...], slice_: str, value: str | None) -> bool:
-    """Return whether the (slice, value) patterns ``of_slices`` match ``slice_`` and ``value``.
+def covers_slice(slice_patterns: tuple[tuple[str, str | None], ...], slice_: str, value: str | None) -> bool:
+    """Return whether the (slice, value) patterns ``slice_patterns`` match ``slice_`` and ``value``.
 
     Without patterns, only the whole day matches.
     """
-    if not of_slices or slice_ == ALL:
-        return not of_slices and slice_ == ALL
+    if not slice_patterns or slice_ == ALL:
+        return not slice_patterns and slice_ == ALL
     if slice_.startswith(OF_DISPARITY):  # no value of a slice, so no wildcard is about it
-        return of_slices == ((slice_, value),)
+        return slice_patterns == ((slice_, value),)
     columns = tuple(slice_.split(","))
-    if len(of_slices) == 1 and matches(slice_, of_slices[0][0]):
-        return _value_matches(value, of_slices[0][1])
-    assigned = _assigned(tuple(column for column, _ in of_slices), columns)
+    if len(slice_patterns) == 1 and matches(slice_, slice_patterns[0][0]):
+        return _value_matches(value, slice_patterns[0][1])
+    assigned = _assigned(tuple(column for column, _ in slice_patterns), columns)
     if assigned is None:
         return False
     parts = slice_parts(columns, value)
-    patterns: Mapping[str, str | None] = dict(of_slices)
+    patterns: Mapping[str, str | None] = dict(slice_patterns)
     return all(_value_matches(parts[column], patterns[pattern]) for column, pattern in assigned.items())
 
 

@@ -46,12 +46,12 @@ class CheckVerdict(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Judged:
+class GateVerdict:
     """A verdict of a gate, which becomes a row of the ``gates`` table.
 
     ``value`` has the interval from ``low`` to ``high``; ``against`` is the other model, ``accepted`` a person's reason
-    for accepting the verdict. ``judged`` is the number under test, which is the value or the difference. If nothing had
-    changed, ``judged`` would be near ``expected``, with standard deviation ``deviation`` and ``degrees`` of freedom.
+    for accepting the verdict. ``number`` is the number under test, which is the value or the difference. If nothing had
+    changed, ``number`` would be near ``expected``, with standard deviation ``deviation`` and ``degrees`` of freedom.
     ``expected`` is None if the expected value can only be estimated from other days. ``sign`` is 1 if lower is worse,
     and -1 if higher is worse. If values in both directions are worse, ``other`` is the second bound.
 
@@ -69,7 +69,7 @@ class Judged:
     high: float | None = None
     policy: Policy = "warn"
     accepted: str | None = None
-    judged: float | None = None
+    number: float | None = None
     expected: float | None = None
     deviation: float | None = None
     degrees: float = math.inf
@@ -97,9 +97,9 @@ class Judged:
 
         It is negative on the good side, and infinite without a value or bound.
         """
-        if self.judged is None or self.bound is None:
+        if self.number is None or self.bound is None:
             return math.inf
-        beyond = self.sign * (self.bound - self.judged)
+        beyond = self.sign * (self.bound - self.number)
         return beyond / self.deviation if self.deviation else math.copysign(math.inf, beyond) if beyond else 0.0
 
     @property
@@ -108,14 +108,14 @@ class Judged:
         return self.value, self.low, self.high
 
 
-def worst_first(judged: Judged) -> tuple[int, float]:
+def worst_first(verdict: GateVerdict) -> tuple[int, float]:
     """Return a sort key: failures, then undecided verdicts, then passes. Larger distances come first within each."""
-    return WORST_FIRST.index(judged.verdict), 0.0 if judged.verdict == "pass" else -judged.distance
+    return WORST_FIRST.index(verdict.verdict), 0.0 if verdict.verdict == "pass" else -verdict.distance
 
 
-def failure(rule: Rule, cell: Cell, reason: str, value: float | None = None) -> Judged:
+def failure(rule: Rule, cell: Cell, reason: str, value: float | None = None) -> GateVerdict:
     """Return a failing verdict on ``cell`` (metric, model, slice value), for example because its value is missing."""
-    return Judged(VerdictKey(rule.gate, rule.kind, cell), "fail", reason, value, policy=rule.undecided)
+    return GateVerdict(VerdictKey(rule.gate, rule.kind, cell), "fail", reason, value, policy=rule.undecided)
 
 
 def shown_number(number: float | None, *beside: float | None) -> str:
@@ -133,43 +133,45 @@ def shown_number(number: float | None, *beside: float | None) -> str:
     return f"{number:.{digits}g}"
 
 
-def correct(judged: Sequence[Judged], correction: str, otherwise: VerdictWord = "undecided") -> list[Judged]:
+def correct(
+    verdicts: Sequence[GateVerdict], correction: str, otherwise: VerdictWord = "undecided"
+) -> list[GateVerdict]:
     """Return the verdicts of one gate on one day or window, corrected for multiple tests.
 
     A failure that is not significant after the correction becomes ``otherwise``. Verdicts without a ``p`` are unchanged
     and do not count as tests. A pass needs no correction, since the gate passes only if all of its tests pass (Berger:
     Multiparameter hypothesis testing and acceptance sampling, Technometrics 1982).
     """
-    family = adjusted([math.nan if verdict.p is None else verdict.p for verdict in judged], correction).tolist()
-    tests = sum(verdict.p is not None for verdict in judged)
+    family = adjusted([math.nan if verdict.p is None else verdict.p for verdict in verdicts], correction).tolist()
+    tests = sum(verdict.p is not None for verdict in verdicts)
     return [
         verdict if verdict.p is None else _corrected(replace(verdict, p_adjusted=p, tests=tests), otherwise)
-        for verdict, p in zip(judged, family, strict=True)
+        for verdict, p in zip(verdicts, family, strict=True)
     ]
 
 
-def _corrected(judged: Judged, otherwise: VerdictWord) -> Judged:
-    if judged.verdict != "fail" or judged.tests == 1 or float(judged.p_adjusted or 0.0) <= judged.alpha:
-        return judged
-    p, own = (f"{number:.2g}" for number in (judged.p_adjusted, judged.p))
-    among = f"alone it would fail, but among {judged.tests:,} checks chance does as much (p {own}, adjusted {p})"
-    return replace(judged, verdict=otherwise, reason=f"{judged.reason}; {among}")
+def _corrected(verdict: GateVerdict, otherwise: VerdictWord) -> GateVerdict:
+    if verdict.verdict != "fail" or verdict.tests == 1 or float(verdict.p_adjusted or 0.0) <= verdict.alpha:
+        return verdict
+    p, own = (f"{number:.2g}" for number in (verdict.p_adjusted, verdict.p))
+    among = f"alone it would fail, but among {verdict.tests:,} checks chance does as much (p {own}, adjusted {p})"
+    return replace(verdict, verdict=otherwise, reason=f"{verdict.reason}; {among}")
 
 
 def with_acceptances(
-    judged: Iterable[Judged], reasons: Mapping[VerdictKey, tuple[tuple[float | None, ...], str]]
-) -> list[Judged]:
+    verdicts: Iterable[GateVerdict], reasons: Mapping[VerdictKey, tuple[tuple[float | None, ...], str]]
+) -> list[GateVerdict]:
     """Return the verdicts, marked as accepted where a person has accepted the same verdict with the same numbers.
 
     ``reasons`` maps the key of each accepted verdict to its numbers at that time and to the person's reason.
     """
-    verdicts = []
-    for verdict in judged:
+    marked = []
+    for verdict in verdicts:
         numbers, reason = reasons.get(verdict.key, ((), None))
         is_same = repr(tuple(numbers)) == repr(verdict.numbers)  # as texts, NaN equals NaN
         holds = verdict.verdict != "pass" and reason is not None and is_same
-        verdicts.append(replace(verdict, accepted=reason) if holds else verdict)
-    return verdicts
+        marked.append(replace(verdict, accepted=reason) if holds else verdict)
+    return marked
 
 
 def exit_code(checks: Iterable[CheckVerdict]) -> int:
@@ -180,8 +182,8 @@ def exit_code(checks: Iterable[CheckVerdict]) -> int:
     return UNDECIDED if stopping else 0
 
 
-def gates_table(judged: Iterable[Judged], facts: Facts | None) -> pa.Table:
-    """Make the ``gates`` table, with one row for each verdict in ``judged``."""
+def gates_table(verdicts: Iterable[GateVerdict], facts: Facts | None) -> pa.Table:
+    """Make the ``gates`` table, with one row for each verdict in ``verdicts``."""
     rows = [
         {
             **vars(verdict),  # the schema selects the columns
@@ -196,6 +198,6 @@ def gates_table(judged: Iterable[Judged], facts: Facts | None) -> pa.Table:
             "spec_hash": None if facts is None else facts.spec_hash,
             "run_id": None if facts is None else facts.run_id,
         }
-        for verdict in judged
+        for verdict in verdicts
     ]
     return pa.Table.from_pylist(rows, schema=GATES.schema)

@@ -19,8 +19,8 @@ from sparkrank.numeric.ordered_integers import (
     Coding,
     Decimals,
     LeadingBits,
-    Mixed,
     Range,
+    WideDecimals,
     bin_scores,
 )
 
@@ -29,7 +29,7 @@ MOST_BINS = 10**6
 
 @dataclass(frozen=True)
 class BinRule:
-    """The rule that decides which scores share a bin. ``kind`` names the rule. 0.0 and -0.0 always share a bin.
+    """A rule that assigns scores to bins. ``kind`` names the rule. 0.0 and -0.0 always share a bin.
 
     By ``bits``, scores share a bin if they agree in sign, exponent and ``size`` bits of the mantissa. By ``digits``,
     they do if they are equal when rounded to ``size`` decimals. By ``bins``, there are ``size`` bins of equal width
@@ -73,7 +73,7 @@ class BinRule:
         if self.kind == "digits":
             # half the range in which float64 has such decimals, so that rounding never moves a score out of it
             few = max(abs(scores.lowest), abs(scores.highest)) < EXACT_WHOLE / 10.0**self.size / 2
-            return Decimals(self.size) if few else Mixed(self.size)
+            return Decimals(self.size) if few else WideDecimals(self.size)
         return LeadingBits(self.size if self.kind == "bits" else None, scores)
 
     def numbers(self, scores: Floats) -> Ints:

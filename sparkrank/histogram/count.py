@@ -14,7 +14,7 @@ from sparkrank import native
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.scored_rows import ScoredRows
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
-from sparkrank.numeric.exact_sums import LIMBS, UNIT_ARRAY, Amounts, limbs_of, limbs_used, parts
+from sparkrank.numeric.exact_sums import LIMBS, UNIT_ARRAY, Amounts, limbs_of, limbs_used, row_slices
 from sparkrank.numeric.ordered_integers import Bins, Coding, Decimals, LeadingBits
 from sparkrank.numeric.segments import WHOLE, Segments, run_starts, stable_order
 
@@ -149,7 +149,7 @@ def count_segments(
 
     If ``owner`` is given, it has the index of each row's group, and ``segments`` are segments of groups. In the result,
     ``offset`` is the sum of score minus bin score over the rows of each bin, in units of the bin's width / 2^32; it is
-    0 if ``sums`` is false. For weighted rows, ``pos``, ``neg`` and ``offset`` are weighted sums in limbs.
+    0 if ``sums`` is false. For weighted rows, ``pos``, ``neg`` and ``offset`` are weighted sums of six floats.
     """
     weighted = rows.weights is not None
     if len(rows.scores) == 0:
@@ -167,7 +167,7 @@ def count_segments(
         if counted is not None:
             return counted
     scores, flags = rows.wide(), rows.flags(rule.rel)
-    code = np.concatenate([coding.codes(scores[part]) for part in parts(len(scores))])
+    code = np.concatenate([coding.codes(scores[part]) for part in row_slices(len(scores))])
     segments = segments.of(owner)
     order = np.argsort(code)
     if segments.code is not None:

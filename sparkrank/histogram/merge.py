@@ -53,6 +53,8 @@ class CodedBins(NamedTuple):
 
 
 class MergedBins(NamedTuple):
+    """The ascending numbers of merged ``bins``, with the sums of their positives, negatives and offsets."""
+
     bins: Ints
     pos: Ints
     neg: Ints
@@ -60,7 +62,7 @@ class MergedBins(NamedTuple):
 
 
 def merge_by_loops(coding: Coding, scores: Range, parts: Sequence[CodedBins]) -> MergedBins | None:
-    """Merge the bins of ``parts`` by compiled loops. None if bins are too far apart or sums are too large."""
+    """Merge the bins of histograms (``parts``) by compiled loops. None if bins lie too far apart or sums overflow."""
     lowest, highest = coding.codes(np.array(scores)).tolist()
     span = highest - lowest + 1
     offsets = [part.offset for part in parts if part.offset is not None]
@@ -103,7 +105,7 @@ def codes_of(coding: Coding, bins: Ints) -> Ints:
 class JoinedInPlace:
     """Bins joined in an array of ``span`` elements.
 
-    ``places`` has the indices of each part's bins, ``filled`` all indices.
+    ``places`` has the indices of each histogram's bins, ``filled`` all indices.
     """
 
     bins: Ints

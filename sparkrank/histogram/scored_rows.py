@@ -169,7 +169,7 @@ class ScoredRows:
     @property
     def actions(self) -> LoggedActions:
         if self.logged is None:
-            raise ValueError("rows without propensities are no logged actions")
+            raise ValueError("rows without propensities are not logged actions")
         return self.logged
 
     @cached

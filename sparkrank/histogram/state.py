@@ -117,7 +117,7 @@ class ScoreHistogram:
         return self.bins
 
     def part(self, start: int, end: int) -> ScoreHistogram:
-        """Return the part of the histogram with ``numbers[start:end]``. Its arrays share memory with this one."""
+        """Return the histogram of only ``numbers[start:end]``. Its arrays share memory with this one."""
         bins, pos, neg, offset = (column[start:end] for column in (self.bins, self.pos, self.neg, self.offset))
         return ScoreHistogram(self.rule, bins, pos, neg, offset, None if self.count is None else self.count[start:end])
 

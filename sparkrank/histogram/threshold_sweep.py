@@ -32,7 +32,10 @@ def value_of(amount: Amount) -> float:
 
 @dataclass(frozen=True)
 class BinSteps:
-    """Bins in the order of a sweep. ``bins`` has their numbers, or is None if they are no longer bins of a rule."""
+    """Bins in the order of a sweep: their amounts of positives and negatives, numbers of rows, and sums of scores.
+
+    ``bins`` has their numbers, or is None if they are no longer bins of a rule.
+    """
 
     pos: Amounts
     neg: Amounts
@@ -499,11 +502,9 @@ def joined(steps: BinSteps, min_rows: int) -> BinSteps:
 
 
 def joined_starts(rows: Ints, min_rows: int) -> Ints:
-    """Return the first bin of each run of joined bins. The last run may have fewer than ``min_rows`` rows.
-
-    Each bin links to the first bin after the run that would start at this bin. The function follows the links from bin
-    0 in log2(bins) passes, because each pass doubles the number of links per stride.
-    """
+    """Return the first bin of each run of joined bins. The last run may have fewer than ``min_rows`` rows."""
+    # Each bin links to the first bin after the run that would start there. The links are followed from bin 0 in
+    # log2(bins) passes, as each pass doubles the number of links per stride.
     count = len(rows)
     begins = np.zeros(count + 1, np.bool_)
     begins[0] = True

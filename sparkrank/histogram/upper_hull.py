@@ -49,7 +49,7 @@ class UpperHull:
 
     @classmethod
     def merged(cls, parts: Sequence[UpperHull]) -> UpperHull:
-        """Return the hull of the points of all ``parts``, which follow one another on the curve."""
+        """Return the hull of the points of all hulls (``parts``), which follow one another on the curve."""
         return cls.of(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("fp", "tp")))
 
     def squared_error(self) -> float:

@@ -60,7 +60,7 @@ def columns_of_catalog(named: Any, roles: Roles) -> tuple[str, str | None]:
         raise SpecError(f"catalog_columns is {quote(named)}: {needed}")
     item, since = ((named or {}).get(role) for role in ("item", "since"))
     if (item := roles.item if item is None else item) is None:
-        raise SpecError("the lists name no item column: catalog_columns={'item': ...} names that of the catalog")
+        raise SpecError("the lists have no item column: name the catalog's by catalog_columns={'item': ...}")
     for role, column in (("item", item), ("since", since)):
         if column is not None and not isinstance(column, str):
             raise SpecError(f"the {role} column of the catalog is {quote(column)}: a name, which is a text, is needed")

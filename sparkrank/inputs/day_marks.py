@@ -68,7 +68,7 @@ class Mark:
         """
         match = _MARK.fullmatch(text)
         if match is None:
-            raise ValueError(f"{text} stands for nothing{_near(text)} ({ALLOWED})")
+            raise ValueError(f"{text} is not a mark{_near(text)} ({ALLOWED})")
         word, offset, form = match.groups()
         if form is None:
             return cls(int(offset or 0), WORDS[word])
@@ -226,11 +226,13 @@ def _range_in(path: str) -> tuple[str, list[Mark], str] | None:
         raise ValueError(f"{match[0]} has ends in two formats: one is needed")
     if not first.is_whole:
         raise ValueError(
-            f"{match[0]} has ends that are not whole days: one mark writes the whole day, also with slashes, as in "
+            f"{match[0]} has ends that are not whole days: write the whole day in one placeholder, as in "
             f"{{date:year=%Y/month=%m/day=%d}}"
         )
     count = last.offset - first.offset + 1
     if not 1 <= count <= MOST_DAYS:
-        raise ValueError(f"{match[0]} is a range of {max(count, 0)} days: 1 to {MOST_DAYS} are allowed, earliest first")
+        raise ValueError(
+            f"{match[0]} is a range of {max(count, 0)} days: 1 to {MOST_DAYS} days are allowed, the earliest first"
+        )
     marks = [Mark(offset, first.form) for offset in range(first.offset, last.offset + 1)]
     return path[: match.start()], marks, path[match.end() :]

@@ -76,7 +76,7 @@ class EveryElement(NamedTuple):
     steps: tuple[PathStep, ...]
 
 
-class Recommended(NamedTuple):
+class RatedItem(NamedTuple):
     """A step to the field ``item`` of every struct in an array. The structs are sorted by descending ``rating``.
 
     Null ratings come last.
@@ -86,7 +86,7 @@ class Recommended(NamedTuple):
     rating: str
 
 
-PathStep: TypeAlias = StructField | Element | MapKey | VectorElement | EveryElement | Recommended
+PathStep: TypeAlias = StructField | Element | MapKey | VectorElement | EveryElement | RatedItem
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Place:
 
 def ratings_at(place: Place) -> Place | None:
     """Return the place of the ratings of the items at ``place``, or None if the items have no ratings."""
-    if not place.steps or not isinstance(last := place.steps[-1], Recommended):
+    if not place.steps or not isinstance(last := place.steps[-1], RatedItem):
         return None
     return Place(place.column, (*place.steps[:-1], EveryElement((StructField(last.rating),))))
 
@@ -237,7 +237,7 @@ def _meant(role: Role, title: str, name: str, shape: Shape, roles: Roles) -> tup
     """Return the steps from the value at ``name`` to its only part that fits the role; no steps for a plain value."""
     shown = _again(name)
     problem = f'the {title} column "{shorten(name)}" is of type {shorten(shape.text)}'
-    if roles.true_items is not None and role not in (SLICE, SLICE_NUMBER) and not role.of_groups:
+    if roles.true_items is not None and role not in (SLICE, SLICE_NUMBER) and not role.is_group_value:
         fields = None if shape.element is None else shape.element.fields
         return () if fields is None else _items(role, name, problem, fields, roles)
     if role.takes[0] in ("array", "numbers"):  # the whole array is the value
@@ -286,4 +286,4 @@ def _items(role: Role, name: str, problem: str, fields: Mapping[str, Shape], rol
         )
     if rating is None or role == TRUE_ITEMS:
         return (EveryElement((StructField(fitting[0]),)),)
-    return (Recommended(fitting[0], rating),)
+    return (RatedItem(fitting[0], rating),)

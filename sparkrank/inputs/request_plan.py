@@ -34,7 +34,7 @@ def plan_request(
     preset: Preset | None = None,
     *,
     buckets: int | None = None,
-    ties_asked: bool = True,
+    has_ties: bool = True,
     has_catalog: bool = False,
     has_since: bool = False,
     tiers: Tiers | None = None,
@@ -44,10 +44,10 @@ def plan_request(
 ) -> tuple[Roles, Plan]:
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
-    Unless ``ties_asked`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
-    without an item column. ``has_catalog`` says whether there is a catalog, whose columns may be named, and
-    ``has_since`` whether it has the times at which items appeared. ``tiers`` is the rule for the tiers of items, if the
-    user names one. ``gains`` and ``settings``, such as ``curve_points``, are fields of the plan.
+    Unless ``has_ties`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
+    without an item column. ``has_catalog`` says whether there is a catalog with columns to name, and ``has_since``
+    whether it has the times at which items appeared. ``tiers`` is the rule for the tiers of items, if the user names
+    one. ``gains`` and ``settings``, such as ``curve_points``, are fields of the plan.
     """
     given: object = disparities
     if isinstance(given, str) or not isinstance(given, Iterable):
@@ -55,7 +55,7 @@ def plan_request(
         raise SpecError(f"disparities is {shown}: a list of slices is needed")
     if not isinstance(gains, bool):
         raise SpecError(f"gains is {quote(gains)}: True or False is needed")
-    order = None if ties_asked or roles.by_rank else ORDERS[roles.item is None]
+    order = None if has_ties or roles.by_rank else ORDERS[roles.item is None]
     plan = plan_of(
         metrics,
         tuple(roles.scores),
@@ -178,7 +178,7 @@ def _validate_item_columns(plan: Plan) -> None:
             )
     for metric in plan.metrics:
         if not plan.has_interactions and any(column.share_of == POPULARITY for column in metric.value_columns):
-            raise SpecError(f"{shorten(metric)} compares with the interactions, but there are none")
+            raise SpecError(f"{shorten(metric)} compares with the interactions, but no interactions are given")
     of_catalog = any(plan.table_of(column) == CATALOG or column == ITEM_RANK for column in plan.item_columns)
     if plan.has_catalog and not of_catalog and not plan.catalogue_metrics and CATALOG not in plan.times:
         raise SpecError("there is a catalog, but no metric counts its items, and none names a column as catalog.price")
@@ -205,6 +205,6 @@ def _validate_tiers(plan: Plan) -> None:
     as_number = "as a number, but a tier is head, torso, tail or new"
     for metric in plan.metrics:
         if any(value.name == TIER and value.kind == "number" for value in metric.value_columns):
-            raise SpecError(f"{shorten(metric)} reads tier {as_number}: is=tail counts those of the tail")
+            raise SpecError(f"{shorten(metric)} reads tier {as_number}: add is=tail to count items of the tail")
     if any(source.column == TIER and source.is_number for source in plan.slice_sources):
         raise SpecError(f"a slice reads tier {as_number}: leave out edges")

@@ -55,11 +55,11 @@ class Role:
     """A role of an input column: its ``name`` in messages, the types that it ``takes``, and how it is read (``reads``).
 
     ``key`` is the role's name as an argument, in ``columns`` of a spec, and as a bucket column. ``used`` says whether a
-    plan reads the column if one is named. ``asked`` returns why a plan must have the column, as the beginning of an
+    plan reads the column if one is named. ``reason`` returns why a plan must have the column, as the beginning of an
     error message, or None. ``side`` says whether the lists, the truth, or both have such a column. If one of them lacks
-    it, its rows get the value ``missing``. ``bad`` has the rules that reject rows. If ``of_groups`` is set, a list has
-    one value, and a table of arrays a plain column for it. If ``of_lists_first`` is set, a truth has the role only if a
-    column is named for the truth.
+    it, its rows get the value ``missing``. ``bad`` has the rules that reject rows. If ``is_group_value`` is set, a list
+    has one value, and a table of arrays a plain column for it. If ``needs_own_name`` is set, a truth has the role only
+    if a column is named for the truth.
     """
 
     name: str
@@ -67,12 +67,12 @@ class Role:
     reads: Reader
     key: str = ""
     used: Callable[[Plan], bool] | None = None
-    asked: Callable[[Plan], str | None] | None = None
+    reason: Callable[[Plan], str | None] | None = None
     side: RoleSide = "both"
     missing: float | None = None
     bad: tuple[BadRow, ...] = ()
-    of_groups: bool = False
-    of_lists_first: bool = False
+    is_group_value: bool = False
+    needs_own_name: bool = False
 
     def needed(self, plan: Plan) -> bool:
         """Return whether an evaluation of ``plan`` reads the column. A role without a ``key`` is always read."""
@@ -86,7 +86,7 @@ class Role:
         metric = plan.metric_reading(self.key)
         if metric is not None:
             return f"{metric} reads the {self.name}"
-        return None if self.asked is None else self.asked(plan)
+        return None if self.reason is None else self.reason(plan)
 
     @property
     def is_name(self) -> bool:
@@ -97,10 +97,10 @@ class Role:
         return self.takes[0] == "array"
 
 
-GROUP = Role("group", ("plain",), "key", of_groups=True)
+GROUP = Role("group", ("plain",), "key", is_group_value=True)
 SLICE = Role("slice", ("slice",), "item")
 SLICE_NUMBER = Role("slice", ("number",), "double")  # of a slice by edges
-GROUP_WEIGHT = Role("group weight", ("number",), "double", of_groups=True)
+GROUP_WEIGHT = Role("group weight", ("number",), "double", is_group_value=True)
 LABEL = Role("label", ("label",), "label")
 SCORE = Role("score", ("number",), "float")
 RANK = Role("rank", ("number",), "float")
@@ -123,8 +123,8 @@ CLUSTER = Role(
     "key",
     "cluster",
     used=lambda plan: plan.cluster is not None,
-    of_groups=True,
-    of_lists_first=True,
+    is_group_value=True,
+    needs_own_name=True,
 )
 # The name of the model that a row's score belongs to, in a long table.
 MODEL = Role("model", ("slice",), "name", "model", used=lambda plan: plan.long, side="lists")
@@ -135,7 +135,7 @@ TITLE = Role(
     "text",
     "title",
     used=lambda plan: plan.shows_items and not plan.arrays,
-    of_lists_first=True,
+    needs_own_name=True,
 )
 # The time when a list was made, or when a row of the truth or the interactions arose. Rows of one list may differ.
 TIME = Role(
@@ -144,8 +144,8 @@ TIME = Role(
     "time",
     "time",
     used=lambda plan: bool(plan.times),
-    of_groups=True,
-    of_lists_first=True,
+    is_group_value=True,
+    needs_own_name=True,
 )
 
 # The roles with one column for each row, besides its label and scores.
@@ -156,14 +156,14 @@ ROW_ROLES: tuple[Role, ...] = (
         "item",
         "item",
         used=lambda plan: plan.reads_items,
-        asked=item_reason,
+        reason=item_reason,
     ),
     Role(
         "reference rank",
         ("number",),
         "float",
         "reference_rank",
-        asked=lambda plan: "ref=reference_rank compares with a column" if plan.needs_reference_rank else None,
+        reason=lambda plan: "ref=reference_rank compares with a column" if plan.needs_reference_rank else None,
         side="lists",
         bad=(BadRow(checks.NAN_REFERENCE, "nan"),),
     ),
@@ -221,5 +221,5 @@ def truth_roles() -> tuple[Role, ...]:
 
 
 def rejections() -> tuple[str, ...]:
-    """Return the checks that count rejected rows, in the order in which rows are tested."""
+    """Return the checks that count rejected rows, in the order of testing."""
     return (*dict.fromkeys((*checks.REJECTIONS, *(bad.check for role in ROW_ROLES for bad in role.bad))),)

@@ -52,7 +52,7 @@ class TruthColumns:
 
     group: str | Sequence[str] | None = None
     label: NamedLabels = None
-    of_rows: Mapping[str, str] = field(default_factory=dict)
+    row_columns: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, label: NamedLabels, named: Mapping[str, Any] | None) -> TruthColumns:
@@ -66,8 +66,8 @@ class TruthColumns:
         of_truth = [role.key for role in truth_roles()]
         roles = ("group", *of_truth, "label")
         validate_names("truth_columns names", given, roles)
-        of_rows = {key: given[key] for key in of_truth if given.get(key) is not None}
-        return cls(given.get("group"), given["label"], of_rows)
+        row_columns = {key: given[key] for key in of_truth if given.get(key) is not None}
+        return cls(given.get("group"), given["label"], row_columns)
 
 
 @dataclass(frozen=True)
@@ -112,8 +112,8 @@ class PastColumns:
                 raise SpecError(f"{name} names no item column, and the lists are arrays, which have none")
             if len(keys) != len(lists.group):
                 raise SpecError(f"the group key has {len(lists.group)} columns in the lists and {len(keys)} in {name}")
-            of_rows = {"item": item} | ({} if (time := named.get("time")) is None else {"time": time})
-            roles[name] = Roles(keys, {}, {}, of_rows, of_past=name)
+            row_columns = {"item": item} | ({} if (time := named.get("time")) is None else {"time": time})
+            roles[name] = Roles(keys, {}, {}, row_columns, past_name=name)
             roles[name].validate_roles(beside=f"of the {name}")
         return roles
 
@@ -174,7 +174,7 @@ def labels_by_name(named: Any) -> dict[str, str]:
     return labels
 
 
-def of_model(model: str, what: str, column: str) -> str:
+def role_title(model: str, what: str, column: str) -> str:
     """Return a name for messages of the role ``what`` of a ``column``.
 
     It begins with the model's name, unless this is the column's name.
@@ -192,28 +192,28 @@ RESERVED = ("day", "model", "n_rows", "n_retrieved", "n_relevant")
 
 
 def _truth_roles(
-    truth: TruthColumns, group: tuple[str, ...], of_rows: Mapping[str, str], slices: tuple[Slice, ...]
+    truth: TruthColumns, group: tuple[str, ...], row_columns: Mapping[str, str], slices: tuple[Slice, ...]
 ) -> Roles:
-    if "item" not in of_rows:
+    if "item" not in row_columns:
         raise SpecError("lists and truth are joined by item, but no item column is named")
     keys = group if truth.group is None else columns_of_key(truth.group)
     if len(keys) != len(group):
         raise SpecError(f"the group key has {len(group)} columns in the lists and {len(keys)} in the truth")
-    for key, column in truth.of_rows.items():
-        if key not in (*of_rows, *(role.key for role in truth_roles() if role.side == "truth")):
+    for key, column in truth.row_columns.items():
+        if key not in (*row_columns, *(role.key for role in truth_roles() if role.side == "truth")):
             raise SpecError(f'the truth has a {key} column, "{shorten(column)}", but the lists name none')
-    shared = (role.key for role in truth_roles() if not role.of_lists_first)
-    both = {key: of_rows[key] for key in shared if key in of_rows}
-    return Roles(keys, labels_by_name(truth.label), {}, {**both, **truth.of_rows}, slices=slices)
+    shared = (role.key for role in truth_roles() if not role.needs_own_name)
+    both = {key: row_columns[key] for key in shared if key in row_columns}
+    return Roles(keys, labels_by_name(truth.label), {}, {**both, **truth.row_columns}, slices=slices)
 
 
 @dataclass(frozen=True)
 class Roles:
     """The columns of an impression log, or the columns of lists and, in ``truth``, those of the truth.
 
-    ``scores`` maps each model's name to its score column, which holds ranks if ``by_rank`` is set. ``of_rows`` maps row
-    roles (:data:`sparkrank.inputs.role_table.ROW_ROLES`) to the columns that the user names. ``labels`` maps the name
-    of each label to its column, the first of which metrics read by default; it is empty if labels come from the truth,
+    ``scores`` maps each model's name to its score column, which holds ranks if ``by_rank`` is set. ``row_columns`` maps
+    row roles (:data:`sparkrank.inputs.role_table.ROW_ROLES`) to the user's columns. ``labels`` maps the name of each
+    label to its column, the first of which metrics read by default; it is empty if labels come from the truth,
     or if no metric reads labels. The ``scores`` of a truth are empty. If the truth has no label either, each of its
     rows has the label 1.
 
@@ -225,7 +225,7 @@ class Roles:
     If ``long`` is set, each row has the score of one model. Either each model has a separate set of rows, or a column
     with the role ``model`` names the model of each row.
 
-    ``past`` maps the name of each table of the past (what groups had before) to its roles, whose ``of_past`` is that
+    ``past`` maps the name of each table of the past (what groups had before) to its roles, whose ``past_name`` is that
     name. ``exclude`` is the name of the table whose pairs are left out. ``item_columns`` are looked up by item, or
     counted in the interactions, in contrast to columns that the rows have themselves. ``popularity_days`` is the number
     of stored days that take the place of the interactions, or 0. ``own_labels`` has the labels of models that have one
@@ -235,7 +235,7 @@ class Roles:
     group: tuple[str, ...]
     labels: Mapping[str, str]
     scores: Mapping[str, str]
-    of_rows: Mapping[str, str] = field(default_factory=dict)
+    row_columns: Mapping[str, str] = field(default_factory=dict)
     by_rank: bool = False
     truth: Roles | None = None
     true_items: str | None = None
@@ -246,7 +246,7 @@ class Roles:
     long: bool = False
     past: Mapping[str, Roles] = field(default_factory=dict)
     exclude: str | None = None
-    of_past: str | None = None
+    past_name: str | None = None
     item_columns: frozenset[str] = frozenset()
     popularity_days: int = 0
     own_labels: Mapping[str, Judging] = field(default_factory=dict)
@@ -278,9 +278,9 @@ class Roles:
         if columns["items"] is None and columns["true_items"] is None:
             if relevance != "membership":
                 raise SpecError(f"relevance={shorten(relevance)} describes true_items, but that column is not named")
-            of_rows = {name: column for name, column in columns.items() if name not in ("items", "true_items")}
-            return cls.of(group, label, truth=truth, slices=slices, **of_rows)
-        of_single_rows = (role.key for role in row_roles() if not role.of_groups)
+            row_columns = {name: column for name, column in columns.items() if name not in ("items", "true_items")}
+            return cls.of(group, label, truth=truth, slices=slices, **row_columns)
+        of_single_rows = (role.key for role in row_roles() if not role.is_group_value)
         for role in ("score", "rank", *of_single_rows, "items", "true_items"):
             column, of_arrays = columns.get(role), role in ("items", "true_items")
             if (column is None) == of_arrays:
@@ -289,10 +289,10 @@ class Roles:
                     f"{role} {state}: a table of arrays has items and true_items, and no columns of single rows"
                 )
         if truth is not None:
-            raise SpecError("true_items and a truth are given: one of the two is needed")
+            raise SpecError("true_items and a truth are given: give one of the two")
         if group is None:
             raise SpecError("items and true_items are lists of groups, but no group column is named")
-        beside = {role.key: columns.get(role.key) for role in row_roles() if role.of_groups}
+        beside = {role.key: columns.get(role.key) for role in row_roles() if role.is_group_value}
         return cls.of_arrays(group, columns["items"], columns["true_items"], label, relevance, slices, **beside)
 
     @classmethod
@@ -304,13 +304,13 @@ class Roles:
         label: NamedLabels = None,
         relevance: str = "membership",
         slices: Slices = (),
-        **of_rows: str | None,
+        **row_columns: str | None,
     ) -> Roles:
         """Return the roles of a table with one row per group, in which ``items`` is an array, or one array per model.
 
         The label of a true item is 1 (``membership``), the element at the same index in the array ``label``, or 1
-        divided by its rank among the true items (``reciprocal_rank``). ``of_rows`` maps row roles with one value per
-        group to their columns.
+        divided by its rank among the true items (``reciprocal_rank``). ``row_columns`` maps row roles with one
+        value per group to their columns.
         """
         if relevance not in RELEVANCE:
             raise SpecError(f'relevance is "{shorten(relevance)}"{hint(relevance, RELEVANCE)}')
@@ -323,7 +323,7 @@ class Roles:
             columns_of_key(group),
             labels,
             by_model("items", items),
-            {key: column for key, column in of_rows.items() if column is not None},
+            {key: column for key, column in row_columns.items() if column is not None},
             by_rank=True,
             true_items=true_items,
             relevance=relevance,
@@ -344,7 +344,7 @@ class Roles:
         rank: ScoreColumns | None = None,
         truth: TruthColumns | None = None,
         slices: Slices = (),
-        **of_rows: str | None,
+        **row_columns: str | None,
     ) -> Roles:
         """Return the roles of single rows, from ``score`` or ``rank``, and from ``label`` or ``truth`` or neither."""
         ordered = rank if score is None else score
@@ -358,7 +358,7 @@ class Roles:
         ordered, own_labels = own_labels_by_model(role, ordered)
         scores = by_model(role, ordered)
         sliced = named_slices(slices)
-        beside = {"item": item, **of_rows}
+        beside = {"item": item, **row_columns}
         named = {role.key: column for role in row_roles() if (column := beside.get(role.key)) is not None}
         joined = None if truth is None else _truth_roles(truth, keys, named, sliced)
         if joined is not None:
@@ -438,7 +438,7 @@ class Roles:
         """Raise :class:`SpecError` if ``plan`` reads an unnamed table of the past, or does not read a named one."""
         for metric in plan.metrics:
             if metric.declaration.reads_interactions and INTERACTIONS not in self.past:
-                raise SpecError(f"{metric} reads interactions, but there are none: give their rows")
+                raise SpecError(f"{metric} reads interactions, but no interactions are given")
         for name in self.past:
             if name not in plan.past and not (name == INTERACTIONS and plan.reads_popularity):
                 raise SpecError(f"{name} are given, but no metric reads them, and exclude does not name them")
@@ -446,24 +446,24 @@ class Roles:
     def validate_required_roles(self, plan: Plan) -> None:
         keys = [role.key for role in row_roles()]
         for metric in plan.metrics:
-            validate_names(f"{metric} reads the role", metric.of_groups.roles, keys, "roles of a row")
+            validate_names(f"{metric} reads the role", metric.group_metric.roles, keys, "roles of a row")
         for role in row_roles():
-            known = role.key in self.of_rows or (self.true_items is not None and role.key == "item")
+            known = role.key in self.row_columns or (self.true_items is not None and role.key == "item")
             if role.side == "truth" and self.truth is not None:
-                known = role.key in self.truth.of_rows
-            of_others = (not self.scores and role.side == "lists") or (self.of_past and role.side == "truth")
+                known = role.key in self.truth.row_columns
+            of_others = (not self.scores and role.side == "lists") or (self.past_name and role.side == "truth")
             if not known and not of_others and (reason := role.needed_by(plan)) is not None:
                 raise SpecError(f"{reason}, but no {role.key} column is named")
         labelled = self.label is not None or self.joins or not self.scores
         if label_reason(plan) is not None and not labelled:
-            raise SpecError(f"{label_reason(plan)}, but label names no column, and there is no truth")
+            raise SpecError(f"{label_reason(plan)}, but neither label nor a truth is given")
 
     @property
     def of_lists(self) -> tuple[Roles, ...]:
         """The roles of each input with lists: one input for all models, or a separate input per model."""
         if not self.long:
             return (self,)
-        if MODEL.key in self.of_rows:  # one input, whose score column has the scores of all models
+        if MODEL.key in self.row_columns:  # one input, whose score column has the scores of all models
             return (replace(self, scores={column: column for column in self.scores.values()}),)
         return tuple(replace(self, scores={model: column}) for model, column in self.scores.items())
 
@@ -484,19 +484,19 @@ class Roles:
 
     @property
     def item(self) -> str | None:
-        return self.of_rows.get("item")
+        return self.row_columns.get("item")
 
     @property
     def weight(self) -> str | None:
-        return self.of_rows.get("weight")
+        return self.row_columns.get("weight")
 
     @property
     def cluster(self) -> str | None:
-        return self.of_rows.get("cluster")
+        return self.row_columns.get("cluster")
 
     @property
     def time(self) -> str | None:
-        return self.of_rows.get("time")
+        return self.row_columns.get("time")
 
     @property
     def arrays(self) -> list[str]:
@@ -516,15 +516,17 @@ class Roles:
         if not of_arrays:
             yield from self._label_roles(LABEL)
         scored = ITEMS if of_arrays else RANK if self.by_rank else SCORE
-        yield from ((scored, of_model(model, scored.name, column), column) for model, column in self.scores.items())
+        yield from ((scored, role_title(model, scored.name, column), column) for model, column in self.scores.items())
         if self.true_items is not None:
             yield TRUE_ITEMS, TRUE_ITEMS.name, self.true_items
             yield from self._label_roles(LABELS)
-        yield from ((role, role.name, self.of_rows[role.key]) for role in row_roles() if role.key in self.of_rows)
+        yield from (
+            (role, role.name, self.row_columns[role.key]) for role in row_roles() if role.key in self.row_columns
+        )
 
     def _label_roles(self, role: Role) -> Iterator[tuple[Role, str, str]]:
         for name, column in self.labels.items():
-            yield role, role.name if len(self.labels) == 1 else of_model(name, role.name, column), column
+            yield role, role.name if len(self.labels) == 1 else role_title(name, role.name, column), column
 
 
 def _roles_of_models(
@@ -537,7 +539,7 @@ def _roles_of_models(
 ) -> Roles:
     """Return the roles for a request in which each row has the score of only one model."""
     if not models:
-        raise SpecError("the input is a mapping of models without any: name at least one")
+        raise SpecError("the input is a mapping without a model: name at least one")
     if len(models) > MOST_MODELS:
         raise SpecError(f"there are {len(models)} models with rows of their own: up to {MOST_MODELS} are allowed")
     for role in ("items", "true_items"):
@@ -552,8 +554,8 @@ def _roles_of_models(
                 f"{role} is a mapping of models to columns, but the rows of models are apart: one column, which all "
                 f"models have, is needed"
             )
-    of_rows = {name: column for name, column in columns.items() if name not in ("items", "true_items")}
-    roles = Roles.of(group, label, truth=truth, slices=slices, **of_rows)
+    row_columns = {name: column for name, column in columns.items() if name not in ("items", "true_items")}
+    roles = Roles.of(group, label, truth=truth, slices=slices, **row_columns)
     if group is None:
         raise SpecError("rows of several models are joined by group and item, but no group column is named")
     (column,) = roles.scores.values()

@@ -31,12 +31,12 @@ def hash_of_plan(
 ) -> str:
     """Return a hash of all arguments.
 
-    ``impressions``, ``truth``, ``catalog`` and ``past`` have the form that :func:`rows_asked` returns.
+    ``impressions``, ``truth``, ``catalog`` and ``past`` have the form that :func:`rows_section` returns.
     """
     numbers: dict[str, object] = {
         "input": _as_before(impressions),
         "truth": None if truth is None else _as_before(truth),
-        "metrics": [str(metric) for metric in plan.asked or plan.metrics],
+        "metrics": [str(metric) for metric in plan.requests or plan.metrics],
         "slices": written_slices(plan.slices),
         "definitions": asdict(plan.definitions),
     }
@@ -66,17 +66,17 @@ def hash_of_plan(
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
-def _as_before(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``asked`` without roles that change no result, and without newer roles that have no column.
+def _as_before(section: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``section`` without roles that change no result, and without newer roles that have no column.
 
     Hashes of earlier releases thus stay the same.
     """
     columns = {
         role: _filled(column)
-        for role, column in asked["columns"].items()
+        for role, column in section["columns"].items()
         if role not in _SHOWN and (role not in _NEWER or column is not None)
     }
-    return {**asked, "columns": columns}
+    return {**section, "columns": columns}
 
 
 def _filled(named: Any) -> Any:
@@ -84,7 +84,7 @@ def _filled(named: Any) -> Any:
     return {key: _filled(own) for key, own in named.items() if own is not None} if isinstance(named, Mapping) else named
 
 
-def rows_asked(columns: Mapping[str, Any], partition_types: str) -> dict[str, Any]:
+def rows_section(columns: Mapping[str, Any], partition_types: str) -> dict[str, Any]:
     """Return a description of the rows in a call, with the keys of a section of a spec, but not where they are."""
     return {
         "path": None,

@@ -36,7 +36,7 @@ class Window:
         """
         window = cls(_day("--from", first), _day("--to", last))
         if window.last < window.first:
-            raise SpecError(f"--from {first} is after --to {last}: a window begins with its earliest day")
+            raise SpecError(f"--from {first} is after --to {last}: give the earlier day as --from")
         if window.count > MOST_DAYS:
             raise SpecError(
                 f"--from {first} --to {last} is a window of {window.count} days: at most {MOST_DAYS} are allowed"

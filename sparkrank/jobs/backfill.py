@@ -1,4 +1,4 @@
-"""Evaluate many days in one session, one after the other, earliest first.
+"""The evaluation of many days in one session, one after the other, earliest first.
 
 A day is skipped if the same spec has already written its tables, even if the input has changed since then.
 """
@@ -95,8 +95,8 @@ def _validate_days_differ(spec: Spec, window: Window) -> None:
     ends = str(window.first), str(window.last)
     if window.count > 1 and all(len({on_day(text, day) for day in ends}) == 1 for text in texts):
         raise SpecError(
-            f"input has no mark of a day, as {{date}}, in {shorten(' or '.join(texts))}: all days of {window} would "
-            "be evaluated from the same rows"
+            f"input has no placeholder for a day, such as {{date}}, in {shorten(' or '.join(texts))}: all days of "
+            f"{window} would be evaluated from the same rows"
         )
 
 

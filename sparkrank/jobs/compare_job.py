@@ -1,4 +1,4 @@
-"""Compare the models of stored days by the states of the days, without reading impressions."""
+"""The comparison of the models of stored days by the days' states, without reading impressions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class DaysCompared:
+class DayComparisons:
     """The table ``comparisons`` of stored days.
 
     ``missing`` has the days without states. ``unlisted`` has a sentence for each model without lists for some groups,
@@ -50,7 +50,7 @@ def compare_days(
     spark: SparkSession | None,
     *,
     allow_missing: bool = False,
-) -> DaysCompared:
+) -> DayComparisons:
     """Compare the models of the stored days in ``window``, with warnings about models that some days lack.
 
     ``comparison`` replaces the comparison of the spec unless it is None. If its baseline differs from the spec's,
@@ -69,13 +69,13 @@ def compare_days(
     partials, coverage = merge_stored(days, plan, source)
     table, warnings = compare_merged(days, coverage, Merged(partials), plan, comparison, source)
     unlisted = unlisted_sentences(quality_table(partials, plan, Limits()))
-    return DaysCompared(table, missing, unlisted, warnings)
+    return DayComparisons(table, missing, unlisted, warnings)
 
 
 def find_window(
     spec: Spec, window: Window, spark: SparkSession | None, verb: str, *, allow_missing: bool
 ) -> tuple[list[StoredDay], tuple[str, ...]]:
-    """Return the days of ``window`` that have states, and the names of the missing days, which have no states.
+    """Return the days of ``window`` with states, and the names of the missing days, which have no states.
 
     Raise :class:`InputError` if no day has states, or if a day is missing and ``allow_missing`` is False. The message
     calls the caller's operation ``verb``, such as "merge".

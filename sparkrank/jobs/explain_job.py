@@ -1,4 +1,4 @@
-"""Explain how metrics are computed for chosen groups, whose rows are picked in one pass over the input."""
+"""Explanations of metrics for chosen groups, whose rows are picked in one pass over the input."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def explain_request(
     return Explanation(tuple(groups), lane.name, lane.reason, models=tuple(models))
 
 
-def asked_models(plan: Plan, asked: Sequence[str], what: str) -> list[str]:
-    """Return the models in ``asked``, by default all. Raise :class:`SpecError` if one is unknown.
+def explained_models(plan: Plan, names: Sequence[str], what: str) -> list[str]:
+    """Return the models called ``names``, by default all. Raise :class:`SpecError` if one is unknown.
 
     ``what`` is the name of the argument in the message.
     """
-    validate_names(f"{what}: there is no model", asked, plan.models, "there are")
-    return list(dict.fromkeys(asked)) or list(plan.models)
+    validate_names(f"{what}: there is no model", names, plan.models, "there are")
+    return list(dict.fromkeys(names)) or list(plan.models)
 
 
 def explain_day(
@@ -88,7 +88,7 @@ def explain_day(
     # keep the spec's metrics, so that the same rows are rejected as in an evaluation of the day
     spec = spec.model_copy(update={"metrics": [*spec.metrics, *more]})
     validate_plan(spec.plan())
-    models = asked_models(plan, models, "--model")
+    models = explained_models(plan, models, "--model")
     with time_zone(spark, spec.input.time_zone):
         request = request_of(spec, day, spark)
         request = replace(request, plan=replace(request.plan, shows_items=True))

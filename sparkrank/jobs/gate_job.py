@@ -1,4 +1,4 @@
-"""Apply gates to a run before its commit, to stored days and windows, and to many past nights in a replay.
+"""Gates of a run before its commit, of stored days and windows, and of many past nights in a replay.
 
 ``sparkrank gate`` judges again without writing, so the recorded verdicts remain the verdicts of the run.
 """
@@ -26,7 +26,7 @@ from sparkrank.gates.facts import DayOutcome, Facts, Standard, facts_of
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.judgment import Judgment
 from sparkrank.gates.rules import Cell, matches
-from sparkrank.gates.verdicts import Judged, VerdictKey, with_acceptances
+from sparkrank.gates.verdicts import GateVerdict, VerdictKey, with_acceptances
 from sparkrank.inputs.day_marks import day_of
 from sparkrank.inputs.window import MOST_DAYS, Window
 from sparkrank.jobs.publish_job import publish_target, validate_publish
@@ -58,7 +58,7 @@ _NIGHTS = re.compile(r"(\d{1,5})\s*d?", re.ASCII)
 _AT_ONCE = 16  # days that are looked up at the same time
 
 # A function that returns the stored results of a day, None for a day without results, or the error of reading them.
-Stored = Callable[[Target], "StoredResult | InputError | None"]
+ResultReader = Callable[[Target], "StoredResult | InputError | None"]
 
 
 @dataclass(frozen=True)
@@ -157,8 +157,8 @@ def recorded_judgment(spec: Spec, day: str, spark: SparkSession | None = None) -
     rows = files.read("gates", GATES.schema)
     rows = rows.filter(pc.is_in(rows["verdict"].cast(pa.string()), pa.array(["fail", "undecided"])))
     policies = {rule.gate: rule.undecided for rule in judge.rules}
-    judged = [
-        Judged(
+    verdicts = [
+        GateVerdict(
             VerdictKey(row["gate"], row["kind"], Cell(*(row[name] for name in Cell._fields))),
             row["verdict"],
             row["reason"],
@@ -169,7 +169,7 @@ def recorded_judgment(spec: Spec, day: str, spark: SparkSession | None = None) -
         )
         for row in rows.to_pylist()
     ]
-    return Judgment(day, tuple(judged), None, {})
+    return Judgment(day, tuple(verdicts), None, {})
 
 
 def accept_stored(
@@ -232,7 +232,7 @@ def _accepted(
 ) -> Judgment:
     """Return ``judgment`` with its earlier acceptances, and with the verdicts in ``choice`` accepted for ``reason``."""
     name, about = judgment.name, "" if choice.is_whole else f" that {choice} is about"
-    chosen = [verdict for verdict in judgment.judged if choice.covers(verdict.key)]
+    chosen = [verdict for verdict in judgment.verdicts if choice.covers(verdict.key)]
     if not chosen:
         raise InputError(f"{name} has no verdict{about}: there is nothing to accept")
     failed_before = bool(stored.outcome.failed) and choice.is_whole  # judged by the gates of that time
@@ -240,11 +240,11 @@ def _accepted(
         raise InputError(f"no gate{about} stops {name}: there is nothing to accept")
     let_in = {verdict.key for verdict in chosen if verdict.stops}
     begins = {verdict.key for verdict in chosen if from_now_on} | stored.beginnings
-    judged = [
+    verdicts = [
         replace(
             verdict, accepted=reason if verdict.key in let_in else verdict.accepted, begins_anew=verdict.key in begins
         )
-        for verdict in with_acceptances(judgment.judged, stored.acceptances)
+        for verdict in with_acceptances(judgment.verdicts, stored.acceptances)
     ]
     old = stored.acceptance
     is_same = old.get("accepted_reason") == reason
@@ -253,10 +253,12 @@ def _accepted(
         "accepted_reason": reason,
         FROM_NOW_ON: (from_now_on and choice.is_whole) or bool(old.get(FROM_NOW_ON)),
     }
-    return replace(judgment, judged=tuple(judged), acceptance=acceptance)
+    return replace(judgment, verdicts=tuple(verdicts), acceptance=acceptance)
 
 
-def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -> list[tuple[str, tuple[Judged, ...]]]:
+def replay_days(
+    spec: Spec, window: Window, spark: SparkSession | None = None
+) -> list[tuple[str, tuple[GateVerdict, ...]]]:
     """Return the name and the verdicts of each stored day of ``window``, judged by the gates of ``spec``.
 
     A failed value is not compared with later nights unless it was accepted. For nights before the window, the stored
@@ -284,8 +286,8 @@ def replay_days(spec: Spec, window: Window, spark: SparkSession | None = None) -
         if stored is None:
             continue
         judgment = _judged(judge, Target.of_day(spec, day), stored.metrics, _Beside.of(stored), before, outcomes)
-        nights.append((day, judgment.judged))
-        failed = frozenset(verdict.key.cell for verdict in judgment.judged if verdict.verdict == "fail")
+        nights.append((day, judgment.verdicts))
+        failed = frozenset(verdict.key.cell for verdict in judgment.verdicts if verdict.verdict == "fail")
         outcomes[day] = replace(stored.outcome, failed=failed - stored.outcome.let_in)
     if not nights:
         raise InputError(f"no day of {window} has tables under {shorten(spec.output.path)}: evaluate the days first")
@@ -317,7 +319,7 @@ def _last_stored(spec: Spec) -> dt.date:
             raise InputError(f"the tables under {shorten(output)} cannot be listed: name a day by --date YYYY-MM-DD")
         if days := [day for day in map(day_of, names) if day is not None]:
             return max(days)
-    raise SpecError("--replay goes back from a day: name it with --date YYYY-MM-DD")
+    raise SpecError("--replay needs its last day: name it with --date YYYY-MM-DD")
 
 
 def _judge(spec: Spec) -> Judge:
@@ -343,7 +345,7 @@ def _judged(
     target: Target,
     metrics: pa.Table,
     tables: _Beside,
-    read: Stored,
+    read: ResultReader,
     outcomes: Mapping[str, DayOutcome] = MappingProxyType({}),
 ) -> Judgment:
     """Return the judgment on the tables of a day or window. ``read`` reads the result of an earlier day or window.
@@ -364,9 +366,9 @@ def _judged(
 def _with_acceptance(judgment: Judgment, stored: StoredResult) -> Judgment:
     if not stored.acceptance:
         return judgment
-    judged = with_acceptances(judgment.judged, stored.acceptances)
-    judged = [replace(verdict, begins_anew=verdict.key in stored.beginnings) for verdict in judged]
-    return replace(judgment, judged=tuple(judged), acceptance=stored.acceptance)
+    verdicts = with_acceptances(judgment.verdicts, stored.acceptances)
+    verdicts = [replace(verdict, begins_anew=verdict.key in stored.beginnings) for verdict in verdicts]
+    return replace(judgment, verdicts=tuple(verdicts), acceptance=stored.acceptance)
 
 
 def _read(
@@ -379,7 +381,7 @@ def _read(
 
 
 def _days_before(
-    judge: Judge, target: Target, read: Stored, outcomes: Mapping[str, DayOutcome]
+    judge: Judge, target: Target, read: ResultReader, outcomes: Mapping[str, DayOutcome]
 ) -> tuple[list[tuple[StoredResult, DayOutcome]], list[str]]:
     """Return the stored days before ``target`` that its gates need, latest first, and the names of unreadable days.
 
@@ -424,7 +426,9 @@ def _earliest(judge: Judge, target: Target) -> dt.date:
         return dt.date.min
 
 
-def _looked_up(judge: Judge, target: Target, read: Stored) -> Iterator[tuple[Target, StoredResult | InputError | None]]:
+def _looked_up(
+    judge: Judge, target: Target, read: ResultReader
+) -> Iterator[tuple[Target, StoredResult | InputError | None]]:
     """Yield earlier days or windows with their results, latest first, for :data:`LAST_ACCEPTED` days or more."""
     if not judge.needed_days:
         return

@@ -1,4 +1,4 @@
-"""Compute the metrics of a window of days from the stored states of the days, without reading impressions.
+"""The metrics of a window, merged from the stored states of its days without reading impressions.
 
 A group that occurs on two days counts twice: a mean over the window is the mean over (group, day) pairs.
 """
@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sparkrank.base import checks
 from sparkrank.base.errors import CodedSentence, StateError, itemize, shorten
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import PassResult
 from sparkrank.inputs.window import WINDOW, Window, spans
 from sparkrank.jobs.compare_job import compare_merged, find_window
 from sparkrank.jobs.gate_job import judge_run
@@ -32,13 +32,13 @@ from sparkrank.schemas.tables import DAY_RUNS, WINDOW_RUNS
 from sparkrank.states import Partials
 from sparkrank.tables.commit.days import day_run, table_folders
 from sparkrank.tables.commit.links import Commit
-from sparkrank.tables.rows.finished import Finished
+from sparkrank.tables.rows.finished import FinishedEvaluation
 from sparkrank.tables.rows.limits import validate_quality
 from sparkrank.tables.rows.outputs import output_tables
 from sparkrank.tables.rows.quality import quality_table
 from sparkrank.tables.rows.results import metrics_table
 from sparkrank.tables.rows.warnings import warnings_of
-from sparkrank.tables.stored.required_states import DayCoverage, asked_slices
+from sparkrank.tables.stored.required_states import DayCoverage, needed_slices
 from sparkrank.tables.stored.stored_days import agreed_session, merge_stored
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ def merge_days(
 
     ``spark`` reads and writes files that Arrow cannot, and may be None if there are no such files. ``before_commit`` is
     called right before the new tables become visible. Raise :class:`InputError` if state files cannot be read, or if
-    days have no states and ``allow_missing`` is False, and :class:`sparkrank.base.errors.StateError` if the states do
-    not fit ``spec``. After an error, no table has changed.
+    days have no states and ``allow_missing`` is False, and :class:`StateError` if the states do not fit ``spec``. After
+    an error, no table has changed.
     """
     started_at = dt.datetime.now(dt.timezone.utc)
-    asked_for_report = validate_report(spec)
+    writes_report = validate_report(spec)
     validate_publish(spec, spark, WINDOW)
     plan = spec.plan()
     limits = spec.limits(plan)
@@ -79,7 +79,7 @@ def merge_days(
     with stages.stage("write"):
         days = tuple(day.day for day in stored)
         origin = origin_of(spec, str(window), session, days)
-        solved, comparisons = Solved(partials, None), None
+        solved, comparisons = PassResult(partials, None), None
         # clustered over several days, because a group may occur on more than one day
         metrics = metrics_table(solved.merged, plan, origin, clustered=len(stored) > 1)
         quality = quality_table(partials, plan, limits)
@@ -91,7 +91,7 @@ def merge_days(
         validate_quality(quality, limits)
         warnings += warnings_of(partials, plan, metrics, limits)
         metrics = _with_pooling(metrics, plan, coverage)
-        finished = Finished(plan, solved, origin, metrics, quality, comparisons, spec.output.blocks)
+        finished = FinishedEvaluation(plan, solved, origin, metrics, quality, comparisons, spec.output.blocks)
         tables: dict[str, Any] = output_tables(finished)
         own: dict[str, Any] = {
             "days": days,
@@ -100,11 +100,11 @@ def merge_days(
             "rows": partials.counts.get((checks.ROWS_READ, ""), 0),
             "warnings": warnings,
         }
-        asked = (spec, origin, started_at, stages, spark, session)
-        tables["runs"] = partial(runs_table, WINDOW_RUNS.schema, *asked, **own)
+        run_arguments = (spec, origin, started_at, stages, spark, session)
+        tables["runs"] = partial(runs_table, WINDOW_RUNS.schema, *run_arguments, **own)
         tables, judgment = judge_run(spec, target, tables, spark)
         commit = Commit(spec.output.keep_runs, before_commit, spec.output.plain)
-        written = (REPORT,) if asked_for_report else ()
+        written = (REPORT,) if writes_report else ()
         with day_run(target.folder, target.name, spark, WINDOW, commit) as run:
             if validate_report(spec, run):
                 tables = with_report(spec, target, run, tables, spark)
@@ -124,9 +124,9 @@ def _warnings_of_missing(plan: Plan, window: Window, coverage: Sequence[DayCover
     Raise :class:`StateError` for a gap or an early end unless ``allowed`` is set, or if all days lack a model or slice.
     """
     warnings: list[str] = []
-    asked = [("model", model, [day.day for day in coverage if model in day.models]) for model in plan.models]
-    asked += [("slice", name, [day.day for day in coverage if name in day.slices]) for name in asked_slices(plan)]
-    for what, name, days in asked:
+    covered = [("model", model, [day.day for day in coverage if model in day.models]) for model in plan.models]
+    covered += [("slice", name, [day.day for day in coverage if name in day.slices]) for name in needed_slices(plan)]
+    for what, name, days in covered:
         lacking, leave = [day.day for day in coverage if day.day not in days], f"or leave {name} out of the {what}s"
         if not days:
             raise StateError(f"no day of {window} has the {what} {name}: evaluate the days again, {leave}")
@@ -166,10 +166,10 @@ def _with_pooling(metrics: pa.Table, plan: Plan, coverage: Sequence[DayCoverage]
     counted = {
         (model, name, other): sum({model, other or model} <= day.models and name in day.slices for day in coverage)
         for model in plan.models
-        for name in asked_slices(plan)
+        for name in needed_slices(plan)
         for other in {None, *plan.model_compared_with.values()}
     }
-    compared = {str(metric): plan.model_compared_with.get(str(metric.of_groups)) for metric in plan.metrics}
+    compared = {str(metric): plan.model_compared_with.get(str(metric.group_metric)) for metric in plan.metrics}
     whose = zip(*(metrics[name].to_pylist() for name in ("model", "slice", "metric")), strict=True)
     n_days = [counted[model, name, compared[metric]] for model, name, metric in whose]
     keys = ", ".join(plan.keys)

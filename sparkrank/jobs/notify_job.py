@@ -1,4 +1,4 @@
-"""Send the events of a day that a spec requests: its start, and its completion or failure."""
+"""The events of a day that a spec requests: its start, and its completion or failure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sparkrank.config import Spec
     from sparkrank.inputs.roles import Roles
     from sparkrank.results.run_results import DayResult
-    from sparkrank.run.execute import Opened
+    from sparkrank.run.execute import OpenRequest
 
 
 def validate_notify(spec: Spec) -> None:
@@ -58,7 +58,7 @@ class DayNotices:
     columns: Mapping[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
-    def opened(self, opened: Opened) -> None:
+    def opened(self, opened: OpenRequest) -> None:
         """Add the versions and the columns of the inputs, which are known once they are open."""
         if self.spec.notify:
             with self._without_failing("the inputs"):
@@ -77,10 +77,10 @@ class DayNotices:
         """Send the event that the day is stored, even if gates stop it. Return ``result`` with the warnings."""
 
         def parts() -> dict[str, Any]:
-            judged, code = result.judged, 0 if result.judgment is None else result.judgment.exit_code
+            verdicts, code = result.verdicts, 0 if result.judgment is None else result.judgment.exit_code
             named = [gate.name for gate in self.spec.gates if gate.name is not None]
             first, *others = self.inputs
-            facets: dict[str, Any] = {"dataQualityAssertions": assertions_facet(result.quality, judged, named)}
+            facets: dict[str, Any] = {"dataQualityAssertions": assertions_facet(result.quality, verdicts, named)}
             if len(self.spec.lists) == 1 and first.namespace:
                 facets["dataQualityMetrics"] = quality_facet(result.quality, self.columns)
             first = replace(first, facets={name: facet for name, facet in facets.items() if facet is not None})
@@ -180,7 +180,7 @@ def _inputs(
             yield from (LineageDataset.at(path, **facts) for path in on_days(rows.path, day))
 
 
-def _opened_inputs(spec: Spec, day: str, opened: Opened) -> Iterator[LineageDataset]:
+def _opened_inputs(spec: Spec, day: str, opened: OpenRequest) -> Iterator[LineageDataset]:
     request, lane = opened.request, opened.lane
     sides = [side for side, _ in request.sides]
     sides += [] if request.catalog is None else [request.catalog.rows]

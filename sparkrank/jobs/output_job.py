@@ -1,4 +1,4 @@
-"""Remove earlier runs from the folder of tables, unlock a day, export days, and find the folder of a day."""
+"""The upkeep of the folder of tables: removal of earlier runs, unlocking, export, and the folder of a day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report a day to the run of Dagster that started the command.
+"""The report of a day to the run of Dagster that started the command.
 
 Dagster gets the day's metrics, and its gates as checks.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import SpecError, quote, require, shorten
 from sparkrank.base.redaction import shown_url
-from sparkrank.gates.verdicts import Judged, worst_first
+from sparkrank.gates.verdicts import GateVerdict, worst_first
 from sparkrank.jobs.report_index import REPORT, REPORT_FILE
 from sparkrank.jobs.track_job import names_of_day
 from sparkrank.metrics.slices import ALL
@@ -40,8 +40,8 @@ class PipesRun:
         if (folder := result.folders.get(REPORT)) is not None:
             metadata[REPORT] = {"type": "path", "raw_value": f"{shown_url(folder)}/{REPORT_FILE}"}
         self.context.report_asset_materialization(metadata)
-        of_gates: dict[str, list[Judged]] = {}
-        for check in result.judged:
+        of_gates: dict[str, list[GateVerdict]] = {}
+        for check in result.verdicts:
             of_gates.setdefault(check.key.gate, []).append(check)
         for name, gate in check_names(of_gates).items():
             self.context.report_asset_check(name, **_check(of_gates[gate]))
@@ -87,10 +87,10 @@ def check_names(gates: Iterable[str]) -> dict[str, str]:
     return names
 
 
-def _check(judged: list[Judged]) -> dict[str, Any]:
+def _check(verdicts: list[GateVerdict]) -> dict[str, Any]:
     """Return the check for one gate. A verdict that a person has accepted counts as passed."""
-    open_verdicts = sorted((one for one in judged if one.verdict != "pass" and one.accepted is None), key=worst_first)
-    metadata: dict[str, Any] = {"checks": len(judged), "not_passed": len(open_verdicts)}
+    open_verdicts = sorted((one for one in verdicts if one.verdict != "pass" and one.accepted is None), key=worst_first)
+    metadata: dict[str, Any] = {"checks": len(verdicts), "not_passed": len(open_verdicts)}
     worst = open_verdicts[0] if open_verdicts else None
     metadata["verdict"] = "pass" if worst is None else worst.verdict
     if worst is not None and worst.key.cell.slice == ALL:  # in other cases, the reason may contain slice values

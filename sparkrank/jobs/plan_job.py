@@ -1,4 +1,4 @@
-"""Plan the rows, buckets and tasks of a day before an evaluation, and find how long recent days of the spec took."""
+"""The plan of a day before its evaluation: rows, buckets and tasks, and how long recent days of the spec took."""
 
 from __future__ import annotations
 

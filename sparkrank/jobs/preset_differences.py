@@ -1,4 +1,4 @@
-"""Explain why two libraries give different numbers for the same rows, by the settings in which their presets differ.
+"""The reasons why two libraries give different numbers for the same rows: settings of their presets.
 
 Metrics that differ only in parameters share a pass. Each changed setting of the whole evaluation needs another pass.
 """
@@ -35,7 +35,7 @@ DEFAULT = "default"  # in place of a preset: the definitions of sparkrank itself
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _MetricSetting:
     """A metric, and the definitions under which it is evaluated. The rule for ties is a parameter of the metric."""
 
     definitions: Definitions
@@ -54,21 +54,21 @@ class _Passes:
     roles: Roles
     bad: float
     stages: Stages
-    values: dict[_Asked, dict[str, float]] = field(default_factory=dict)
-    reasons: dict[_Asked, str] = field(default_factory=dict)
+    values: dict[_MetricSetting, dict[str, float]] = field(default_factory=dict)
+    reasons: dict[_MetricSetting, str] = field(default_factory=dict)
     buckets: int | None = None
     count: int = 0
 
-    def run(self, requests: Sequence[_Asked]) -> None:
+    def run(self, requests: Sequence[_MetricSetting]) -> None:
         """Evaluate all ``requests`` in one pass for each set of definitions. Keep their values or failure reasons."""
-        by_definitions: dict[Definitions, list[_Asked]] = {}
-        for asked in dict.fromkeys(requests):
+        by_definitions: dict[Definitions, list[_MetricSetting]] = {}
+        for setting in dict.fromkeys(requests):
             try:
-                self.plan([asked.metric], asked.definitions)
+                self.plan([setting.metric], setting.definitions)
             except SpecError as error:
-                self.reasons[asked] = str(error)
+                self.reasons[setting] = str(error)
             else:
-                by_definitions.setdefault(asked.definitions, []).append(asked)
+                by_definitions.setdefault(setting.definitions, []).append(setting)
         for definitions, together in by_definitions.items():
             try:
                 self._pass(definitions, together)
@@ -81,15 +81,17 @@ class _Passes:
         """Return the roles and the plan of one pass. Raise :class:`SpecError` if the pass is not possible."""
         roles = self.roles
         if not any("rows" in metric.declaration.parts for metric in metrics):  # no metric reads a weight
-            roles = replace(roles, of_rows={key: name for key, name in roles.of_rows.items() if key != "weight"})
+            roles = replace(
+                roles, row_columns={key: name for key, name in roles.row_columns.items() if key != "weight"}
+            )
         if not any(metric.declaration.reads_interactions for metric in metrics):
             roles = replace(roles, past={name: own for name, own in roles.past.items() if name == roles.exclude})
         if INTERACTIONS not in roles.past:  # without interactions, times decide nothing
-            roles = replace(roles, of_rows={key: name for key, name in roles.of_rows.items() if key != "time"})
+            roles = replace(roles, row_columns={key: name for key, name in roles.row_columns.items() if key != "time"})
         return plan_request(roles, metrics, definitions, group_table=False, uncertainty=Uncertainty(off=True))
 
-    def _pass(self, definitions: Definitions, together: Sequence[_Asked]) -> None:
-        roles, plan = self.plan([asked.metric for asked in together], definitions)
+    def _pass(self, definitions: Definitions, together: Sequence[_MetricSetting]) -> None:
+        roles, plan = self.plan([setting.metric for setting in together], definitions)
         limits = limits_of(plan, self.bad, None)
         request = replace(self.request, roles=roles, plan=plan, limits=limits, buckets=self.buckets)
         opened = open_request(request, self.stages)
@@ -101,14 +103,14 @@ class _Passes:
             for row in outcome.metrics.to_pylist():
                 value = row["value"]
                 values.setdefault(row["metric"], {})[row["model"]] = math.nan if value is None else value
-            for asked in together:
-                self.values[asked] = values[str(plan.resolved(asked.metric))]
+            for setting in together:
+                self.values[setting] = values[str(plan.resolved(setting.metric))]
         finally:
             outcome.solved.release()
 
-    def value(self, asked: _Asked, model: str) -> float:
+    def value(self, setting: _MetricSetting, model: str) -> float:
         """Return the value of the metric for ``model``, or NaN if it was not computed."""
-        return self.values.get(asked, {}).get(model, math.nan)
+        return self.values.get(setting, {}).get(model, math.nan)
 
 
 def explain_presets(
@@ -135,7 +137,7 @@ def explain_presets(
                     passes.plan([end.metric], end.definitions)
                 except SpecError as error:  # before any pass
                     raise SpecError(f"{pair.text}: {error}") from None
-        passes.run([asked for pair in pairs for asked in (*pair.ends, *pair.alone.values())])
+        passes.run([setting for pair in pairs for setting in (*pair.ends, *pair.alone.values())])
         notes = []
         for place, name in enumerate((one, other)):
             ends = [pair.ends[place] for pair in pairs if pair.ends[place] in passes.values]
@@ -172,16 +174,16 @@ class _Pair:
     """
 
     text: str
-    ends: tuple[_Asked, _Asked]
-    alone: Mapping[tuple[str, str, str], _Asked]
+    ends: tuple[_MetricSetting, _MetricSetting]
+    alone: Mapping[tuple[str, str, str], _MetricSetting]
 
     @classmethod
     def of(cls, text: str, presets: Sequence[Preset | None], sides: Sequence[Definitions], plan: Plan) -> _Pair:
         one, other = (
-            _Asked(replace(side, ties="expected"), _resolved(text, preset, side, plan))
+            _MetricSetting(replace(side, ties="expected"), _resolved(text, preset, side, plan))
             for preset, side in zip(presets, sides, strict=True)
         )
-        alone: dict[tuple[str, str, str], _Asked] = {}
+        alone: dict[tuple[str, str, str], _MetricSetting] = {}
         for setting in fields(Definitions):
             name = setting.name
             ours, theirs = (getattr(side, name) for side in sides)
@@ -202,13 +204,13 @@ def _resolved(text: str, preset: Preset | None, side: Definitions, plan: Plan) -
     return named.with_ties(named.ties or side.ties)
 
 
-def _changed(asked: _Asked, name: str, value: Any) -> _Asked:
-    """Return ``asked`` with the definition ``name`` set to ``value``.
+def _changed(setting: _MetricSetting, name: str, value: Any) -> _MetricSetting:
+    """Return ``setting`` with the definition ``name`` set to ``value``.
 
     If positions are given by the input, the metric has no rule for ties any more.
     """
-    metric = asked.metric.with_ties(None) if name == "positions" and value != "dense" else asked.metric
-    return _Asked(replace(asked.definitions, **{name: value}), metric)
+    metric = setting.metric.with_ties(None) if name == "positions" and value != "dense" else setting.metric
+    return _MetricSetting(replace(setting.definitions, **{name: value}), metric)
 
 
 def _of_metric(one: Metric, other: Metric) -> list[tuple[str, str, str, Metric]]:
@@ -239,8 +241,8 @@ def _written(parameter: Any, value: Any) -> str:
 
 def _moves(pair: _Pair, model: str, passes: _Passes) -> MetricMoves:
     settings = [
-        SettingMoves(name, ours, theirs, passes.value(asked, model), passes.reasons.get(asked, ""))
-        for (name, ours, theirs), asked in pair.alone.items()
+        SettingMoves(name, ours, theirs, passes.value(setting, model), passes.reasons.get(setting, ""))
+        for (name, ours, theirs), setting in pair.alone.items()
     ]
     for end in pair.ends:
         if end in passes.reasons:

@@ -1,4 +1,4 @@
-"""Write the numbers of a stored day or window as a file for Prometheus, in its text format.
+"""The numbers of a stored day or window as a file for Prometheus, in its text format.
 
 The textfile collector of the node exporter, or a push gateway, reads such a file.
 """
@@ -24,7 +24,7 @@ from sparkrank.base.errors import (
     require,
     shorten,
 )
-from sparkrank.gates.verdicts import WORST_FIRST, Judged
+from sparkrank.gates.verdicts import WORST_FIRST, GateVerdict
 from sparkrank.metrics.slices import ALL, shown_value, slice_name
 from sparkrank.tables.stored.stored_results import run_row
 
@@ -67,9 +67,9 @@ class PrometheusFile:
         for name in self.slices:
             if name not in known:
                 near = hint(name, known, "there are", "the spec has none")
-                raise SpecError(f'--slice names "{shorten(name)}", no slice{near}')
+                raise SpecError(f'--slice names "{shorten(name)}", which is not a slice{near}')
 
-    def write(self, target: Target, judged: Sequence[Judged], spark: SparkSession | None = None) -> None:
+    def write(self, target: Target, verdicts: Sequence[GateVerdict], spark: SparkSession | None = None) -> None:
         """Replace the file, in one step, with the numbers of a day or window and its verdicts.
 
         A day that is not stored has only verdicts. Raise :class:`SparkrankError` for more than :data:`MOST_SERIES`
@@ -77,14 +77,14 @@ class PrometheusFile:
         """
         from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
 
-        series, stored = [*_of_gates(judged)], target.stored(spark)
+        series, stored = [*_of_gates(verdicts)], target.stored(spark)
         if stored is not None:
             run = run_row(target.folder, target.name, spark, target.column)
             series += [*_of_metrics(stored.metrics, self.slices), *_of_run(run)]
         if len(series) > MOST_SERIES:
             raise SparkrankError(
-                f"{self._shown} is not written: {target.name} has {len(series):,} series, of which at most "
-                f"{MOST_SERIES:,} are allowed; name fewer slices"
+                f"{self._shown} is not written: {target.name} has {len(series):,} series, and at most "
+                f"{MOST_SERIES:,} are allowed (name fewer slices)"
             )
         registry, gauges = CollectorRegistry(), {}
         for one in series:
@@ -115,10 +115,10 @@ def _of_metrics(metrics: pa.Table, slices: Sequence[str]) -> Iterator[_Series]:
                 yield _Series(name, meaning, labels, row[column])
 
 
-def _of_gates(judged: Sequence[Judged]) -> Iterator[_Series]:
+def _of_gates(verdicts: Sequence[GateVerdict]) -> Iterator[_Series]:
     """Yield the worst verdict of each gate. A verdict that a person has accepted counts as passed."""
     worst: dict[str, int] = {}
-    for check in judged:
+    for check in verdicts:
         number = 0 if check.accepted is not None else _VERDICTS.index(check.verdict)
         worst[check.key.gate] = max(number, worst.get(check.key.gate, 0))
     for gate, number in worst.items():

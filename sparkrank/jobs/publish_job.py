@@ -1,4 +1,4 @@
-"""Publish stored days and windows. Their copies in other places are brought to the current runs."""
+"""The copies of stored days and windows in other places, which are brought to the current runs."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _BY_INPUT = (GROUPS.name, BLOCKS.name, PARTS.name)  # tables whose columns or ty
 
 
 def validate_publish(
-    spec: Spec, spark: SparkSession | None = None, column: str = DAY, *, is_asked: bool = False
+    spec: Spec, spark: SparkSession | None = None, column: str = DAY, *, needs_answer: bool = False
 ) -> None:
     """Raise :class:`SpecError` if it is certain, before anything is read, that no day or window can be published.
 
-    ``spark`` is needed if :func:`publishes_by_spark`. A place that does not answer causes no error unless ``is_asked``,
-    because it may answer when the day is stored.
+    ``spark`` is needed if :func:`publishes_by_spark`. Unless ``needs_answer`` is true, a place that does not answer
+    causes no error, because it may answer when the day is stored.
     """
     if spec.output.publish and needs_spark(spec.output.path):
         where = f"output.path is {shorten(spec.output.path)}, which Spark alone opens"
@@ -45,7 +45,7 @@ def validate_publish(
             for name in tables_in_order(own.tables):
                 publisher.validate(name, copied_schema(_known_schema(name, column), column), column)
         except StoreError:
-            if is_asked:
+            if needs_answer:
                 raise
 
 
@@ -83,7 +83,7 @@ def publish_stored(
     if not spec.output.publish:
         raise SpecError("the spec has no output.publish, which lists where days are published")
     for column in dict.fromkeys((DAY, target.column)):
-        validate_publish(spec, spark, column, is_asked=True)
+        validate_publish(spec, spark, column, needs_answer=True)
     days = [Target.of_day(spec, day) for day in target.window.days]
     stored, missing = [], []
     for own in [*days, target] if target.is_window else days:

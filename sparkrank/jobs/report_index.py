@@ -1,4 +1,4 @@
-"""Write the index page of all reports. Each run and each export writes it again after its commit."""
+"""The index page of all reports. Each run and each export writes it again after its commit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def has_index(spec: Spec) -> bool:
 def write_index(spec: Spec, target: Target) -> list[str]:
     """Write the index of all days (or windows) in the folder of ``target``, whose run has been committed.
 
-    Readers already see the day, so an error is returned as a warning. Otherwise, the returned list is empty.
+    Readers already see the day, so an error is returned as a warning.
     """
     return index_of(target.folder, target.column, target.name, spec.name) if has_index(spec) else []
 

@@ -1,4 +1,4 @@
-"""Make the reports of stored days and windows, and the report of a run beside its tables (``output.report``).
+"""The reports of stored days and windows, and of a run beside its tables (``output.report``).
 
 A run makes its report right before its commit, from its new files, in the same way as for a stored day.
 """

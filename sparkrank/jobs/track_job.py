@@ -1,4 +1,4 @@
-"""Log a stored day to the trackers of a spec. Trackers get no reader options and no group keys."""
+"""The log of a stored day in the trackers of a spec. Trackers get no reader options and no group keys."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def validate_tracked(plan: Plan, slices: Sequence[str], where: str) -> None:
     for name in slices:
         if name not in known:
             near = hint(name, known, "there are", "there are none")
-            raise SpecError(f'{where} names "{shorten(name)}", no slice{near}')
+            raise SpecError(f'{where} names "{shorten(name)}", which is not a slice{near}')
 
 
 def names_of_day(plan: Plan) -> Iterator[Parts]:
@@ -76,7 +76,7 @@ def names_of_day(plan: Plan) -> Iterator[Parts]:
 
 
 def track_target(spec: Spec, target: Target, spark: SparkSession | None) -> list[str]:
-    """Log a stored day to each tracker of ``spec`` that lacks it, and return a warning for each tracker that fails.
+    """Log a stored day to each tracker of ``spec`` that lacks the day, and return a warning for each failure.
 
     A window is not logged. Raise :class:`SparkrankError` if a tracker that is required fails.
     """

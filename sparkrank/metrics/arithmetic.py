@@ -1,7 +1,7 @@
 """The calculation of a metric's value for one group, as columns of terms and steps from the terms to the value.
 
 The declaration of a metric may supply this calculation in addition to the function that computes values. The steps are
-data that can be printed, so a user who doubts a value can repeat the calculation by hand.
+printable data, so a user who doubts a value can repeat the calculation by hand.
 """
 
 from __future__ import annotations

@@ -20,8 +20,8 @@ from sparkrank.metrics.needs import (
     Needed,
     StatePlan,
     groups_of,
-    judged,
-    of_parts,
+    part_definition,
+    sum_for_label,
     sums_needed,
 )
 from sparkrank.metrics.parameters import TIES, Parameter
@@ -69,11 +69,11 @@ class AttentionMetric(MetricKind):
         yield from sums_needed(metric, plan, ROWS_AND_WEIGHT)
         if plan.has_parts:
             name = exposure.by_part
-            yield Needed(ITEM_FORM.kind, name, str(metric), of_parts(f"{name}; {settings}", plan), optional=True)
-            yield Needed(PART_SUM_FORM.kind, groups, str(metric), of_parts(plan.settings, plan))
+            yield Needed(ITEM_FORM.kind, name, str(metric), part_definition(f"{name}; {settings}", plan), optional=True)
+            yield Needed(PART_SUM_FORM.kind, groups, str(metric), part_definition(plan.settings, plan))
 
     def amounts(self, merged: Merged, subject: Subject, metric: Metric) -> ValueAmounts:
-        """Return the attention that each value of the column gets, and the attention that it is due."""
+        """Return the attention that each value of the column gets, and the attention due."""
         exposure, target = self.exposure_of(metric), None
         if (against := metric.word(AGAINST.name)) != RELEVANT:
             target = Subject(subject.model, ALL, ALL).state(exposure.of_target(against))
@@ -82,7 +82,7 @@ class AttentionMetric(MetricKind):
     def amounts_of_parts(self, merged: Merged, subject: Subject, metric: Metric, parts: int) -> ValueAmounts | None:
         """Return the amounts for each part (fixed subset) of the groups, or None without parts.
 
-        Amounts that are due by a table of items are the same without any part.
+        Due amounts that come from a table of items are the same whichever part is left out.
         """
         whole, key = self.amounts(merged, subject, metric), subject.state(self.exposure_of(metric).by_part)
         return whole.of_parts(merged.partials.items, key, parts, varies=metric[AGAINST.name] == RELEVANT)
@@ -167,7 +167,7 @@ class AttentionMetric(MetricKind):
 
 def _counted(metric: Metric) -> tuple[str, RowSum]:
     """Return the names of the sums that count the groups and the rows of ``metric``."""
-    return groups_of(metric.judging), judged(ROWS_AND_WEIGHT[0], metric.judging)
+    return groups_of(metric.judging), sum_for_label(ROWS_AND_WEIGHT[0], metric.judging)
 
 
 def _shares(amounts: Floats) -> Floats:

@@ -14,7 +14,7 @@ from sparkrank.metrics import outside
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, list_table, total
 from sparkrank.metrics.merged import Merged, MetricKind, MetricRow
 from sparkrank.metrics.metric import Metric, PlanPart, Scale
-from sparkrank.metrics.needs import ROWS_AND_WEIGHT, Exposure, Needed, StatePlan, groups_of, judged, sums_needed
+from sparkrank.metrics.needs import ROWS_AND_WEIGHT, Exposure, Needed, StatePlan, groups_of, sum_for_label, sums_needed
 from sparkrank.metrics.parameters import TIES, Parameter
 from sparkrank.metrics.slices import ALL
 from sparkrank.numeric.array_types import Ints
@@ -97,7 +97,7 @@ class CatalogueMetric(MetricKind):
             shown_rows, relevant = (np.pad(amounts, (0, missing)) for amounts in (shown_rows, relevant))
         sums = merged.partials.sums.results()
         groups = int(sums.get(subject.state(groups_of(metric.judging)), 0))
-        rows = int(sums.get(subject.state(judged(ROWS_AND_WEIGHT[0], metric.judging)), 0))
+        rows = int(sums.get(subject.state(sum_for_label(ROWS_AND_WEIGHT[0], metric.judging)), 0))
         given_value = metric.call("value", self.value, shown_rows, relevant, groups, metric)
         value = outside.number(metric, "value", given_value)
         return MetricRow(value, int(math.isnan(value)), rows, rows_shown(shown_rows), groups, error_bound=0.0)

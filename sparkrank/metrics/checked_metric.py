@@ -16,7 +16,7 @@ import numpy as np
 from sparkrank.metrics.labels import CHECKED_BY, PARAMETERS
 from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import Declaration, Metric, PlanPart
-from sparkrank.metrics.needs import Needed, StatePlan, groups_of, of_parts
+from sparkrank.metrics.needs import Needed, StatePlan, groups_of, part_definition
 from sparkrank.metrics.parameters import UNJUDGED, Parameter
 from sparkrank.numeric.exact_sums import LIMBS, rounded
 from sparkrank.numeric.exact_sums import total as exact_total
@@ -42,7 +42,7 @@ class CheckedMetric(MetricKind):
     parts: ClassVar[tuple[PlanPart, ...]] = ("checked",)
     heading: ClassVar[str] = "Metrics of checked labels"
     about: ClassVar[str] = "The mean by a label that all groups have, corrected by a surer label of some of them."
-    of_labels: ClassVar[tuple[Parameter, ...]] = OF_LABELS
+    label_parameters: ClassVar[tuple[Parameter, ...]] = OF_LABELS
     of: MetricKind = field(kw_only=True)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> str | tuple[Any, ...]:
@@ -56,16 +56,18 @@ class CheckedMetric(MetricKind):
         return metric.without(CHECKED_BY.name)
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
-        for own in (metric.of_groups, metric):
+        for own in (metric.group_metric, metric):
             definition = plan.definition(own)
             yield Needed(MEAN_FORM.kind, str(own), str(metric), definition)
             if plan.has_parts:
-                yield Needed(PART_MEAN_FORM.kind, str(own), str(metric), of_parts(definition, plan))
+                yield Needed(PART_MEAN_FORM.kind, str(own), str(metric), part_definition(definition, plan))
         if plan.has_parts:
-            yield Needed(PART_SUM_FORM.kind, groups_of(metric.judging), str(metric), of_parts(plan.settings, plan))
+            yield Needed(
+                PART_SUM_FORM.kind, groups_of(metric.judging), str(metric), part_definition(plan.settings, plan)
+            )
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        plain, correction = (merged.means.get(subject.state(own), NO_GROUPS) for own in (metric.of_groups, metric))
+        plain, correction = (merged.means.get(subject.state(own), NO_GROUPS) for own in (metric.group_metric, metric))
         value, undefined = math.nan, plain.n_groups
         if correction.n_averaged >= LEAST_CHECKED:
             summed = plain.value * plain.weight if plain.weight else 0.0
@@ -73,7 +75,7 @@ class CheckedMetric(MetricKind):
         return MetricRow(value, undefined, plain.n_rows, float(plain.n_groups), n_groups=plain.n_groups)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
-        sums = (merged.partials.parts.means.of(subject, own) for own in (metric.of_groups, metric))
+        sums = (merged.partials.parts.means.of(subject, own) for own in (metric.group_metric, metric))
         (plain, correction), sizes = sums, merged.sizes_of_parts(subject, metric.judging)
         if plain is None or correction is None or sizes is None:
             return None

@@ -25,7 +25,7 @@ RULES = ("bits", "digits", "exact")
 
 
 def rule_of(metric: Metric) -> BinRule:
-    """Return the bin rule that the parameters of ``metric`` choose, or the metric's default rule."""
+    """Return the rule for score bins by the parameters of ``metric``, or its default rule."""
     names = metric.declaration.exclusive
     if metric["exact"]:
         return BinRule("exact", 0, metric.rel)
@@ -34,7 +34,7 @@ def rule_of(metric: Metric) -> BinRule:
 
 
 def rule_parameters(bits: int | None = None, digits: int | None = None) -> tuple[Parameter, ...]:
-    """Return the parameters that choose a bin rule.
+    """Return the parameters that choose a rule for score bins.
 
     The arguments are the defaults of the parameters ``bits`` and ``digits``.
     """
@@ -54,7 +54,7 @@ def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
     return PooledValue(_share(in_order, all_pairs), 0.0 if metric["exact"] else 0.5 * inside / all_pairs)
 
 
-def of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
+def share_of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
     """Return the first term of ``totals`` divided by the positives.
 
     The second and third terms are its upper and lower bounds, and give the error bound.
@@ -148,7 +148,7 @@ DECLARATIONS = (
         aliases=("auprc",),
         terms=kernel.average_precision_terms,
         curve="pr",
-        value=of_positives,
+        value=share_of_positives,
         interval="logit",
     ),
     of_bins(
@@ -158,7 +158,7 @@ DECLARATIONS = (
         reference="Joachims: ECML 1998",
         terms=kernel.break_even_terms,
         at_once=False,
-        value=of_positives,
+        value=share_of_positives,
         interval="logit",
     ),
     of_bins(

@@ -37,9 +37,10 @@ DISTANCE = Choice(
 
 
 def common_shares(shown: Floats, target: Floats, distance: str) -> Floats:
-    """Return one term per value. 1 minus the sum of the terms is the distance between the two distributions.
+    """Return one term per value, whose sum is 1 minus the distance between the two distributions.
 
-    A share of NaN gives NaN. Values that are not shown have the term 0, so they may be left out.
+    For the distance ``tv``, a term is min(shown, target); otherwise, it is a term of 1 minus the Jensen-Shannon
+    divergence. A share of NaN gives NaN. Values that are not shown have the term 0, so they may be left out.
     """
     if distance == "tv":
         return np.minimum(shown, target)
@@ -103,7 +104,10 @@ def _relevant_pairs(ranking: Ranking, metric: Metric, column: ValueColumn, value
 
 
 def awrf(ranking: Ranking, metric: Metric) -> Floats:
-    """Return 1 minus the distance of each list's shares from the target; NaN if the list or the target has no value."""
+    """Return 1 minus the distance between the values' shares of a list's attention and of the target, for each group.
+
+    NaN if the list or the target has no value.
+    """
     shares = ListShares.of(ranking, metric)
     terms = common_shares(shares.shown, shares.target, metric.word(DISTANCE.name))
     order = np.lexsort((terms, shares.group))  # values have no order: equal terms add up to equal sums

@@ -214,7 +214,8 @@ def checked_gain(ranking: Ranking, metric: Metric, gain: Gain) -> Gain:
         raise InputError(f"{shorten(metric)} makes 2^{highest:g} of a label: labels up to {MOST_EXPONENT} are allowed")
     if highest > 2.0**MOST_EXPONENT:
         raise InputError(
-            f"{shorten(metric)} sums up labels, of which one is {highest:g}: labels up to 2^{MOST_EXPONENT} are allowed"
+            f"{shorten(metric)} adds up labels, but the highest label is {highest:g}: labels up to 2^{MOST_EXPONENT} "
+            "are allowed"
         )
     return gain
 

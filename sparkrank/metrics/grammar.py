@@ -32,7 +32,7 @@ def cutoff_of(digits: str | None, text: str) -> int | None:
     if digits is None:
         return None
     if digits.startswith("{") and digits.endswith("}"):
-        raise MetricError(f'"{text}" stands for several metrics, but one is needed here')
+        raise MetricError(f'"{text}" means several metrics, but one is needed here')
     is_short = len(digits.lstrip("0")) <= len(str(MOST_CUTOFF))  # Python refuses numbers of thousands of digits
     if not (digits.isascii() and digits.isdigit() and is_short and 0 < int(digits) <= MOST_CUTOFF):
         raise MetricError(

@@ -14,7 +14,7 @@ from sparkrank.metrics.arithmetic import Arithmetic, OneGroup, given, list_table
 from sparkrank.metrics.checked_metric import OF_LABELS, CheckedMetric, checked
 from sparkrank.metrics.merged import Merged, MetricColumns, MetricKind, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import LEAST_VALUE, Metric, PlanPart
-from sparkrank.metrics.needs import Needed, StatePlan, groups_of, of_parts, rule_of_values
+from sparkrank.metrics.needs import Needed, StatePlan, groups_of, part_definition, rule_of_values
 from sparkrank.metrics.parameters import OF_LISTS, Parameter
 from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.elementary import log
@@ -98,7 +98,7 @@ class GroupMetric(MetricKind):
     heading: ClassVar[str] = "Metrics of a group"
     about: ClassVar[str] = "A value for each group; the number is their mean over groups."
     computed_by: ClassVar[tuple[str, ...]] = ("values",)
-    of_labels: ClassVar[tuple[Parameter, ...]] = OF_LABELS
+    label_parameters: ClassVar[tuple[Parameter, ...]] = OF_LABELS
     common: tuple[Parameter, ...] = OF_LISTS
     reads_labels: bool = True
     weight_states: Callable[[Metric], tuple[str, ...]] = lambda metric: ()
@@ -111,7 +111,7 @@ class GroupMetric(MetricKind):
         return checked(self)
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
-        of_groups = metric.of_groups
+        of_groups = metric.group_metric
         for name in self.weight_states(of_groups):
             yield Needed(SUM_FORM.kind, name, str(metric), f"{name}; {plan.settings}", optional=True)
         yield Needed(MEAN_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
@@ -119,20 +119,22 @@ class GroupMetric(MetricKind):
             yield Needed(DISTRIBUTION_FORM.kind, str(of_groups), str(metric), plan.definition(of_groups))
             if plan.has_parts:
                 name = rule_name(rule_of_values(of_groups), str(of_groups))
-                definition = of_parts(plan.definition(of_groups), plan)
+                definition = part_definition(plan.definition(of_groups), plan)
                 yield Needed(PARTS_KIND, name, str(metric), definition, optional=True)
             return
         if metric.geometric:
             yield Needed(MEAN_FORM.kind, str(metric), str(metric), plan.definition(metric))
         if plan.has_parts:
-            yield Needed(PART_MEAN_FORM.kind, str(metric), str(metric), of_parts(plan.definition(metric), plan))
-            yield Needed(PART_SUM_FORM.kind, groups_of(metric.judging), str(metric), of_parts(plan.settings, plan))
+            yield Needed(PART_MEAN_FORM.kind, str(metric), str(metric), part_definition(plan.definition(metric), plan))
+            yield Needed(
+                PART_SUM_FORM.kind, groups_of(metric.judging), str(metric), part_definition(plan.settings, plan)
+            )
         if plan.compare is not None and metric in plan.paired_metrics:
             compared = f"{plan.definition(of_groups)}; compared with {plan.compare.baseline}"
             yield Needed(PAIR_FORM.kind, str(of_groups), str(metric), compared)
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        key = subject.state(metric.of_groups)
+        key = subject.state(metric.group_metric)
         mean = merged.means.get(key, NO_GROUPS)  # missing if the window lacks the model that ``ref`` names
         if metric.percentile is None:
             value = mean.value
@@ -148,7 +150,7 @@ class GroupMetric(MetricKind):
     def rows(self, merged: Merged, subjects: Sequence[Subject], metric: Metric) -> MetricColumns:
         if metric.percentile is not None:
             return super().rows(merged, subjects, metric)
-        means = merged.partials.means.of_subjects(tuple(subjects), str(metric.of_groups))
+        means = merged.partials.means.of_subjects(tuple(subjects), str(metric.group_metric))
         value, none = means.value, np.full(len(subjects), np.nan)
         if metric.geometric:
             value = exponentials(merged.partials.means.of_subjects(tuple(subjects), str(metric)).value)
@@ -160,7 +162,7 @@ class GroupMetric(MetricKind):
     ) -> Floats:
         if clustered:
             return super().effective_numbers(merged, subjects, metric, clustered=True)
-        effective = merged.partials.means.of_subjects(tuple(subjects), str(metric.of_groups)).n_effective
+        effective = merged.partials.means.of_subjects(tuple(subjects), str(metric.group_metric)).n_effective
         return np.where(effective != 0, effective, np.nan)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
@@ -182,7 +184,7 @@ class GroupMetric(MetricKind):
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:
         if not clustered:
-            return merged.means.get(subject.state(metric.of_groups), NO_GROUPS).n_effective or None
+            return merged.means.get(subject.state(metric.group_metric), NO_GROUPS).n_effective or None
         sums = merged.partials.parts.means.of(subject, metric)
         weights = merged.sizes_of_parts(subject, metric.judging) if sums is None else rounded(sums[:, :LIMBS])
         return None if weights is None else effective_number(weights) or None
@@ -197,7 +199,7 @@ class GroupMetric(MetricKind):
             judgments, ranking = group.ranking.judgments, group.ranking
             rel = metric.rel if "rel" in self.defaults else None
             hit = judgments.flags(rel)[ranking.row]
-            value = self.values_of(ranking, metric).of_groups()[0]
+            value = self.values_of(ranking, metric).by_group()[0]
             steps = [
                 given("R", judgments.relevant(rel)[0]),
                 given("length of the list", ranking.length[0]),

@@ -18,7 +18,7 @@ from sparkrank.metrics.arithmetic import OneGroup, TermTable
 from sparkrank.metrics.labels import FIRST
 from sparkrank.metrics.merged import MeasuredTerms, Merged, MetricRow, SubjectStates, WithoutParts, measure
 from sparkrank.metrics.metric import Metric, PlanPart
-from sparkrank.metrics.needs import NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, Needed, StatePlan, of_parts
+from sparkrank.metrics.needs import NEGATIVES, POSITIVES, ROWS_AND_WEIGHT, Needed, StatePlan, part_definition
 from sparkrank.metrics.pooled_metric import (
     BIN,
     ROWS,
@@ -112,12 +112,12 @@ class HistogramMetric(PooledMetric):
         yield from super().needed(metric, plan)
         if plan.has_parts and self.interval != "none":
             of_part = str(coarse(self.rule_of(metric)))
-            yield Needed(PARTS_KIND, of_part, str(metric), of_parts(f"{of_part}; {plan.settings}", plan))
+            yield Needed(PARTS_KIND, of_part, str(metric), part_definition(f"{of_part}; {plan.settings}", plan))
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         """Return the row of ``metric`` for ``subject``, from merged bins or from terms that were computed before."""
         merged.measure_bins(subject, [(metric, self)])
-        measured = merged.measured_of(subject, metric)
+        measured = merged.terms_of(subject, metric)
         assert measured is not None  # noqa: S101 - measure_bins computed it, unless it was there
         extent = measured.extent
         result = self._value_of_bins(measured, self._limbs(merged, subject, metric), metric)

@@ -1,4 +1,4 @@
-"""The parameters ``label`` and ``among`` of metrics, which choose the label that is read and the rows."""
+"""The parameters ``label`` and ``among`` of metrics, which choose the label to read and the rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECKED_BY = Name(
 
 
 class Judging(NamedTuple):
-    """The label choice of a metric: the ``label`` that it reads, and the rows in which it reads the label.
+    """The label choice of a metric: the ``label`` to read, and the rows in which it is read.
 
     ``label`` is None for the first label. A label in braces, such as ``{click:1,pay:5}``, is the sum of labels times
     their weights. If ``among`` is given, only rows that are relevant by that label count.
@@ -64,7 +64,7 @@ def validate_label_names_of(metric: object, names: Iterable[str], labels: Sequen
         if name not in labels:
             near = hint(name, labels, none="no label has a name here")
             more = "" if len(labels) > 1 else ": a mapping names several, as label: {click: clicked, pay: paid}"
-            raise MetricError(f'{metric} names "{shorten(name)}", no label{near}{more}')
+            raise MetricError(f'{metric} names "{shorten(name)}", which is not a label{near}{more}')
 
 
 def level_text(rel: float | None) -> str:

@@ -51,6 +51,8 @@ class SweptKind(Protocol):
 
 @dataclass(frozen=True)
 class MeasuredTerms:
+    """The ``terms`` of a metric over all score bins, and the ``extent`` (totals) of the rows in the bins."""
+
     terms: Terms
     extent: Extent
 
@@ -100,7 +102,7 @@ class MetricColumns(NamedTuple):
 
 
 class WithoutParts(NamedTuple):
-    """The ``value`` of a metric over all parts, and its values without each part.
+    """The ``value`` of a metric over all groups, and its values without each part (fixed subset) of the groups.
 
     The other fields are arrays with one number for each part: ``without`` is the metric's value without the groups of
     the part, ``weights`` is the weight of that value, and ``sizes`` is the number of groups in the part.
@@ -126,21 +128,21 @@ class Merged:
     def means(self) -> dict[StateKey, Mean]:
         return self.partials.means.results()
 
-    def measure_bins(self, subject: Subject, asked: Sequence[tuple[Metric, SweptKind]]) -> None:
-        """Compute and keep the terms of the metrics in ``asked`` for ``subject``.
+    def measure_bins(self, subject: Subject, metrics: Sequence[tuple[Metric, SweptKind]]) -> None:
+        """Compute and keep the terms of ``metrics`` for ``subject``.
 
-        Metrics with the same bin rule share a sweep.
+        Metrics with the same rule for score bins share a sweep.
         """
         by_rule: dict[BinRule, list[tuple[Metric, SweptKind]]] = {}
-        for metric, declaration in asked:
-            if self.measured_of(subject, metric) is None:
+        for metric, declaration in metrics:
+            if self.terms_of(subject, metric) is None:
                 by_rule.setdefault(declaration.rule_of(metric), []).append((metric, declaration))
         for rule, sharing in by_rule.items():
             bins = self.partials.blocks.get(ScoreSeries(*subject, rule), ScoreHistogram.empty(rule))
             for (metric, _), terms in zip(sharing, measure_each(bins, sharing), strict=True):
                 self._of_bins[subject.state(metric)] = terms
 
-    def measured_of(self, subject: Subject, metric: Metric) -> MeasuredTerms | None:
+    def terms_of(self, subject: Subject, metric: Metric) -> MeasuredTerms | None:
         """Return the terms of ``metric`` for ``subject``, or None if they have not been computed yet."""
         key = subject.state(metric)
         return self.exact_terms.get(key) or self._of_bins.get(key)
@@ -151,12 +153,12 @@ class Merged:
 
     @cached
     def without_parts(self, subject: Subject, metric: Metric) -> WithoutParts | None:
-        """Return the values of ``metric`` for ``subject`` without each single part of the groups, or None."""
+        """Return the values of ``metric`` for ``subject`` without each part (fixed subset) of the groups, or None."""
         return None if self._lacks_label(metric) else kind_of(metric).without_parts(self, subject, metric)
 
     @cached
     def bins_of_parts(self, subject: Subject, rule: BinRule, metric: str = "") -> BinsOfParts | None:
-        """Return the bins of each part by a coarse ``rule``: bins of scores, or of per-group values of ``metric``."""
+        """Return the coarse bins of each part (fixed subset) of the groups: of scores, or of values of ``metric``."""
         series = self.partials.parts.histograms.by_series.get(PartSeries(subject.model, subject.slice, rule, metric))
         return None if series is None else series.of_value(rule, subject.slice_value)
 
@@ -229,11 +231,11 @@ class MetricKind(Declaration):
         raise NotImplementedError
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:  # noqa: ARG002
-        """Return the values of ``metric`` without each part, or None if an interval from them would be misleading."""
+        """Return the values without each part (fixed subset) of the groups; None if an interval would be misleading."""
         return None
 
     def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:  # noqa: ARG002
-        """Return the values of ``metric`` on halves of the parts, and the number of parts that contain groups.
+        """Return the values of ``metric`` on halves of the parts (sets of groups), and the number of parts in use.
 
         There are several ways to divide the parts into halves. ``sides`` has the states of one or two models. For one,
         the values have shape (1, 2, ways). For two, the shape is (3, 2, ways): first the values after two models
@@ -286,9 +288,9 @@ def measure(bins: ScoreHistogram, metric: Metric, declaration: SweptKind) -> Mea
     return measure_each(bins, [(metric, declaration)])[0]
 
 
-def measure_each(bins: ScoreHistogram, asked: Sequence[tuple[Metric, SweptKind]]) -> list[MeasuredTerms]:
+def measure_each(bins: ScoreHistogram, metrics: Sequence[tuple[Metric, SweptKind]]) -> list[MeasuredTerms]:
     """Return the terms of each metric over all ``bins``. Metrics that need the order of scores share one sweep."""
-    in_order = [pair for pair in asked if not pair[1].by_rate]
+    in_order = [pair for pair in metrics if not pair[1].by_rate]
     extent = bins.extent(counts_bins=not in_order)
     swept, through = sweep_each(bins, in_order, extent)
     terms = iter(swept)
@@ -297,13 +299,13 @@ def measure_each(bins: ScoreHistogram, asked: Sequence[tuple[Metric, SweptKind]]
         _measure_by_rate(bins, metric, declaration, extent.bins)
         if declaration.by_rate
         else MeasuredTerms(next(terms), extent)
-        for metric, declaration in asked
+        for metric, declaration in metrics
     ]
 
 
 def sweep_each(
     bins: ScoreHistogram,
-    asked: Sequence[tuple[Metric, SweptKind]],
+    metrics: Sequence[tuple[Metric, SweptKind]],
     day: Extent,
     above: Extent | None = None,
 ) -> tuple[list[Terms], Extent | None]:
@@ -312,14 +314,14 @@ def sweep_each(
     ``above`` is the extent of the rows with higher scores than those in ``bins``, and ``day`` is the extent of all
     rows. A few thousand bins are swept at a time, so that their arrays stay in the processor's cache.
     """
-    parts: list[list[Terms]] = [[] for _ in asked]
+    parts: list[list[Terms]] = [[] for _ in metrics]
     through: Extent | None = None
-    for sums in {declaration.score_sums for _, declaration in asked}:
+    for sums in {declaration.score_sums for _, declaration in metrics}:
         through = above
         for steps in bins.steps_from_above(SWEPT_AT_ONCE, sums) if not bins.is_empty else [steps_of(bins, sums)]:
             sweep = Sweep(steps, day, through)
             through = sweep.through
-            for terms, (metric, declaration) in zip(parts, asked, strict=True):
+            for terms, (metric, declaration) in zip(parts, metrics, strict=True):
                 if declaration.score_sums == sums:
                     terms.append(declaration.terms_of(sweep, metric))
     return [Terms.merged(terms) for terms in parts], through

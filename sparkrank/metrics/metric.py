@@ -1,9 +1,9 @@
 """The classes :class:`Declaration`, for a metric with its documentation, and :class:`Metric`, for a requested metric.
 
 A declaration holds everything that sparkrank knows about a metric as data;
-:class:`~sparkrank.metrics.merged.MetricKind` adds how the value is computed. A metric that a user asks for is
-identified by its string, which tables contain. Equal strings mean equal metrics. :mod:`~sparkrank.metrics.grammar`
-has the grammar of the strings.
+:class:`~sparkrank.metrics.merged.MetricKind` adds how the value is computed. The string of a requested metric
+identifies the metric, also in tables. Equal strings mean equal metrics. :mod:`~sparkrank.metrics.grammar` has the
+grammar of the strings.
 """
 
 from __future__ import annotations
@@ -119,11 +119,11 @@ class Declaration:
     infinite. The metrics that ``unbounded`` selects have no highest value. ``common`` are parameters that all
     declarations of the same class have: they are documented once, and definitions omit them while they have their
     default. ``refused`` gives, for parameters that other declarations have and this one lacks, the reason why.
-    ``alike`` has each parameter that sets the weights of groups, with the values that give all groups the same weight.
-    Each of ``others`` is (parameter, declaration): with this parameter, such as ``by`` or ``of=users``, the name means
-    that other declaration. If that declaration is ``called`` as this one, only the register has its own name: the
-    strings of its metrics have the name ``called``, and its first parameter, which has no default, distinguishes the
-    two. ``columns`` are the roles of the columns that the metric reads besides label and score
+    ``alike`` has each parameter for the weights of groups, with the values that give all groups the same weight. Each
+    of ``others`` is (parameter, declaration): with this parameter, such as ``by`` or ``of=users``, the name means that
+    other declaration. If that declaration is ``called`` as this one, only the register has its own name: the strings of
+    its metrics have the name ``called``, and its first parameter, which has no default, distinguishes the two.
+    ``columns`` are the roles of the columns that the metric reads besides label and score
     (:data:`sparkrank.inputs.role_table.ROW_ROLES`), and ``reads_interactions`` says whether it needs a flag for rows
     whose group and item are in the interactions. ``interval`` is the scale of the metric's interval: ``t`` is cut at
     the ends of the range of values; ``wilson`` is for a share of counted rows or groups; ``logit`` is for a value
@@ -171,7 +171,7 @@ class Declaration:
     needs_groups: ClassVar[bool] = True
     heading: ClassVar[str] = ""
     about: ClassVar[str] = ""
-    of_labels: ClassVar[tuple[Parameter, ...]] = OF_LABELS
+    label_parameters: ClassVar[tuple[Parameter, ...]] = OF_LABELS
 
     @property
     def reads_labels(self) -> bool:
@@ -233,7 +233,7 @@ class Declaration:
 
     @property
     def all_parameters(self) -> tuple[Parameter, ...]:
-        return (*self.parameters, *self.common, *(self.of_labels if self.reads_labels else ()))
+        return (*self.parameters, *self.common, *(self.label_parameters if self.reads_labels else ()))
 
     @property
     def written(self) -> str:
@@ -327,10 +327,10 @@ class Metric:
         text = OF_TREC_EVAL.sub(r"gmean(\g<of>)", text.strip())
         if wrapped := OVER_GROUPS.fullmatch(text):
             if OVER_GROUPS.fullmatch(wrapped["of"].strip()):
-                raise MetricError(f'"{quoted}" asks for one summary of another: the values of groups have one')
-            of_groups = cls.parse(wrapped["of"], preset)
+                raise MetricError(f'"{quoted}" is a summary of a summary: only values of groups can be summarised')
+            group_metric = cls.parse(wrapped["of"], preset)
             percentile = None if wrapped["geometric"] else float(wrapped["percent"] or 50)
-            return of_groups.as_geometric() if percentile is None else of_groups.at_percentile(percentile)
+            return group_metric.as_geometric() if percentile is None else group_metric.at_percentile(percentile)
         if (match := ONE_METRIC.fullmatch(text)) is None:
             raise MetricError(f'"{quoted}" is not a metric: write name, name@k or name(parameter=value)@k')
         name, at = _name_and_cutoff(match["name"], match["k"])
@@ -351,7 +351,7 @@ class Metric:
             if looked_up(name) == alias and parameter in given:
                 given[parameter] = translated(float(str(given[parameter])))
         if len(together := [name for name in declaration.exclusive if name in given]) > 1:
-            raise MetricError(f'"{quoted}" gives {" and ".join(together)}: only one of them can hold')
+            raise MetricError(f'"{quoted}" gives {" and ".join(together)}: only one of them is allowed')
         if preset is not None:
             given = {**_preset(preset, declaration, k is not None, given), **given}
         settings = tuple(
@@ -389,8 +389,8 @@ class Metric:
     @property
     def orders(self) -> tuple[Ties, ...]:
         """The rules for tied rows to use if the user gives no rule; empty if the metric allows ``ties=expected``."""
-        of_groups = self.of_groups
-        return ORDERS if self.ties is None and of_groups.declaration.unexpected(of_groups) else ()
+        group_metric = self.group_metric
+        return ORDERS if self.ties is None and group_metric.declaration.unexpected(group_metric) else ()
 
     @property
     def weight_column(self) -> str | None:
@@ -402,7 +402,7 @@ class Metric:
 
     @cached_property
     def judging(self) -> Judging:
-        """The label that the metric reads, and the rows in which it reads the label."""
+        """The label to read, and the rows in which the metric reads it."""
         given = dict(self.settings) if self.declaration.reads_labels else {}
         label, among = (None if (name := given.get(own.name)) is None else str(name) for own in OF_LABELS)
         gain = str(given.get("gain"))
@@ -437,7 +437,7 @@ class Metric:
         """Return the column of values that ``parameter`` names."""
         columns = self.columns_of(parameter)
         if len(columns) != 1:
-            raise TypeError(f"{parameter} of {self} is no column")
+            raise TypeError(f"{parameter} of {self} is not a column")
         return columns[0]
 
     def columns_of(self, parameter: str) -> tuple[ValueColumn, ...]:
@@ -507,7 +507,7 @@ class Metric:
                 continue
             remedy = "group_auc" if self.name == "gauc" else f"{name}={uniform[0]}"
             raise MetricError(
-                f"{self} has no percentiles: a group counts once in one, and {name}={word} says otherwise: "
+                f"{self} has no percentiles: a percentile counts each group once, but {name}={word} does not: "
                 f"write {remedy}"
             )
         if not 0 <= percentile <= 100:
@@ -533,7 +533,7 @@ class Metric:
     @property
     def is_over_groups(self) -> bool:
         """Whether the value summarises per-group values, some of which may be undefined."""
-        return self.of_groups.declaration.is_averaged
+        return self.group_metric.declaration.is_averaged
 
     @property
     def bare(self) -> Metric:
@@ -542,7 +542,7 @@ class Metric:
         return self if is_bare else replace(self, percentile=None, geometric=False)
 
     @property
-    def of_groups(self) -> Metric:
+    def group_metric(self) -> Metric:
         """The metric whose per-group values this metric summarises."""
         return self.declaration.values_of_groups(self.bare)
 
@@ -597,7 +597,7 @@ class Metric:
         """Return the value of ``parameter``. Raise ``TypeError`` if this value is not a number."""
         value = self[parameter]
         if not isinstance(value, (int, float)):
-            raise TypeError(f"{parameter} of {self} is no number")
+            raise TypeError(f"{parameter} of {self} is not a number")
         return float(value)
 
     @cached_property
@@ -611,7 +611,7 @@ class Metric:
         said = []
         for parameter in self.declaration.all_parameters:
             value = self[parameter.name]
-            common = (*self.declaration.common, *self.declaration.of_labels)
+            common = (*self.declaration.common, *self.declaration.label_parameters)
             unsaid = (parameter.later or parameter in common) and value == parameter.default
             if value is not None and value is not False and not unsaid:
                 said.append((parameter.name, value))
@@ -660,7 +660,7 @@ def _settings(
             raise MetricError(f"{problem}{near} ({parameter.name} takes {takes})") from None
 
 
-def asked_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tuple[Metric, ...]:
+def distinct_metrics(metrics: Iterable[str | Metric], preset: Preset | None) -> tuple[Metric, ...]:
     """Return each of ``metrics`` once, in the given order, after parsing strings with the defaults of ``preset``.
 
     A string with a list of cut-offs, such as ``ndcg@{1,5,10}``, stands for several metrics.

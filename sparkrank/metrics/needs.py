@@ -27,7 +27,7 @@ TRUTH = "truth"  # a side with times of its own
 GROUPS = "groups"  # the name of the sum that counts the groups evaluated
 
 
-def judged(total: RowSum, judging: Judging) -> RowSum:
+def sum_for_label(total: RowSum, judging: Judging) -> RowSum:
     """Return ``total`` for the label choice ``judging`` of metrics (the label and the rows that they read)."""
     return replace(total, judging=str(judging)) if judging != FIRST else total
 
@@ -46,7 +46,7 @@ def counts_ranks(metric: Metric) -> bool:
 
 
 def rule_of_values(metric: Metric) -> BinRule:
-    """Return the bin rule for the per-group values of ``metric`` by part of the groups."""
+    """Return the rule for bins of per-group values of ``metric``, which are kept by part of the groups."""
     return RANKS if counts_ranks(metric) else VALUES
 
 
@@ -78,7 +78,7 @@ class Needed:
 
 
 class StatePlan(Protocol):
-    """The properties of a plan that decide which states the plan's metrics need."""
+    """The properties of a plan that decide about the states of its metrics."""
 
     @property
     def settings(self) -> str: ...
@@ -129,14 +129,14 @@ def amounts_by_group(carrier: RowSum) -> tuple[str, str]:
     return f"{carrier} by group", f"{carrier} by group, squared"
 
 
-def of_parts(definition: str, plan: StatePlan) -> str:
+def part_definition(definition: str, plan: StatePlan) -> str:
     """Return the definition of a state by part: ``definition``, followed by the rule that assigns groups to parts."""
     hashed = "group" if plan.cluster is None else f"cluster {plan.cluster}"
     return f"{definition}; {PARTS} parts by hash {HASH_VERSION} of the {hashed}"
 
 
 def sums_needed(metric: Metric, plan: StatePlan, sums: Sequence[RowSum]) -> Iterator[Needed]:
-    for total in (judged(own, metric.judging) for own in sums):
+    for total in (sum_for_label(own, metric.judging) for own in sums):
         yield Needed(SUM_FORM.kind, str(total), str(metric), f"{total}; {plan.settings}")
 
 

@@ -10,7 +10,7 @@ import math
 from functools import partial
 
 from sparkrank.histogram import threshold_sweep as kernel
-from sparkrank.metrics.discrimination import DEFAULT_BITS, of_bins, of_positives, rule_parameters
+from sparkrank.metrics.discrimination import DEFAULT_BITS, of_bins, rule_parameters, share_of_positives
 from sparkrank.metrics.group_auc import ONE_CLASS
 from sparkrank.metrics.metric import Metric
 from sparkrank.metrics.parameters import Number, Parameter
@@ -59,7 +59,7 @@ def _partial_area(totals: PooledTotals, metric: Metric) -> PooledValue:
 
 
 def _lift(totals: PooledTotals, metric: Metric) -> PooledValue:
-    captured, top = of_positives(totals, metric), metric.number("top")
+    captured, top = share_of_positives(totals, metric), metric.number("top")
     return PooledValue(captured.value / top, captured.error_bound / top)
 
 
@@ -149,7 +149,7 @@ DECLARATIONS = (
         formula="TP/P of the highest rows up to the share top, the bin in which they end taken by its share of "
         "positives",
         reference="Provost, Fawcett: Data Science for Business, 2013, ch. 8",
-        value=of_positives,
+        value=share_of_positives,
         interval="logit",
     ),
     _of_top(

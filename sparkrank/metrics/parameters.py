@@ -89,7 +89,7 @@ class Choice(Parameter):
 
 @dataclass(frozen=True)
 class ColumnChoice(Choice):
-    """A choice of words that stand for columns of values, which the metric reads as numbers.
+    """A choice of words for columns of values, which the metric reads as numbers.
 
     ``columns`` pairs the words with the columns.
     """
@@ -191,15 +191,15 @@ class Name(Parameter):
 
 @dataclass(frozen=True)
 class Column(Name):
-    """A parameter whose value is the name of a column of values, which the metric reads as ``kind``.
+    """A parameter whose value is the name of a column of values, read as ``kind``.
 
     If the parameter named by ``equals`` is given too, its value is a text: a value of the column counts as 1 if it is
     this text, and as 0 if it is another. If ``several`` is true, a list such as ``[genre,brand]`` is allowed. ``kinds``
     pairs values of the parameter ``read_by`` with the kinds that columns then have. ``of_relevant`` says that the
     metric reads the column for relevant rows, whether or not a list has them; numbers are then their gains. If
     ``listed`` is given, it says what each number is in a list of numbers, which is then allowed too. If the parameter
-    named by ``shares`` is a table, the metric also reads the share of that table that has the value of each row. If
-    ``of_labels`` is true, weights of labels such as ``{click:1,pay:5}`` are allowed too.
+    named by ``shares`` is a table, the metric also reads the share of each row's value in that table. If ``of_labels``
+    is true, weights of labels such as ``{click:1,pay:5}`` are allowed too.
     """
 
     named: str = "<column>"

@@ -29,14 +29,14 @@ from sparkrank.metrics.needs import (
     Exposure,
     WeightStates,
     groups_of,
-    judged,
     rule_of_values,
+    sum_for_label,
 )
 from sparkrank.metrics.policy_value import VALUE, weight_states_of
 from sparkrank.metrics.pooled_metric import PooledMetric
 from sparkrank.metrics.propensity import WeighedRows
 from sparkrank.metrics.rank_comparison import REF, REFERENCE_RANK
-from sparkrank.metrics.resolution import of_first_label, of_own_label, with_own_ties
+from sparkrank.metrics.resolution import with_own_label, with_own_ties, without_first_label
 from sparkrank.metrics.slices import ALL, Slice, SliceSource, rules_of, slice_name, sources_of
 from sparkrank.metrics.uncertainty import DEFAULT, Comparison, Uncertainty
 from sparkrank.metrics.unjudged import Assumption, assumption_of
@@ -137,7 +137,7 @@ class Plan:
         The label, and the rows among which it is read, whose metrics alone are computed. None stands for all metrics.
     own_labels : tuple of pairs (str, Judging)
         The models with a label of their own. Metrics of such a model read this label unless their text names another.
-    asked : tuple of Metric
+    requests : tuple of Metric
         The metrics as requested, before metrics were added for models with a label of their own.
     model : str or None
         The one model whose metrics are computed. None stands for all models.
@@ -180,7 +180,7 @@ class Plan:
     gains: bool = False
     judging: Judging | None = None
     own_labels: tuple[tuple[str, Judging], ...] = ()
-    asked: tuple[Metric, ...] = ()
+    requests: tuple[Metric, ...] = ()
     model: str | None = None
 
     @cached_property
@@ -212,7 +212,7 @@ class Plan:
         """The pairs (model, metric) without a value, because the model's metrics read a label of its own."""
         if not self.own_labels:
             return frozenset()
-        there = {(model, self.resolved(metric, model)) for metric in self.asked for model in self.models}
+        there = {(model, self.resolved(metric, model)) for metric in self.requests for model in self.models}
         return frozenset(itertools.product(self.models, self.metrics)) - there
 
     @cached_property
@@ -262,12 +262,12 @@ class Plan:
     def _means(self) -> tuple[Metric, ...]:
         """The metrics of groups whose mean, and not only a percentile, is requested."""
         averaged = {metric for metric in self.metrics if metric.is_of_means}
-        averaged |= {metric.of_groups for metric in self.checked_metrics}
+        averaged |= {metric.group_metric for metric in self.checked_metrics}
         return tuple(metric for metric, _ in self.averaged_metrics if metric in averaged)
 
     @cached_property
     def parted_rules(self) -> Mapping[BinRule, bool]:
-        """The coarse bin rules of the bins by part, each with whether its bins need the sums of their scores."""
+        """The rules of coarse score bins by part of the groups, each with whether its bins need sums of scores."""
         parted = [pair for pair in self.histogram_metrics if pair[1].interval != "none"]
         return _summed((coarse(declared.rule_of(metric)), declared.score_sums) for metric, declared in parted)
 
@@ -280,24 +280,24 @@ class Plan:
         return self.has_parts and (name == ALL or self.uncertainty.slices)
 
     @cached_property
-    def asked_references(self) -> tuple[tuple[str, Metric], ...]:
+    def ref_metrics(self) -> tuple[tuple[str, Metric], ...]:
         """One pair (reference order, metric) for each metric with the parameter ``ref``."""
         return tuple((m.word(REF.name), m) for m, declared in self.group_metrics if REF.name in declared.defaults)
 
     @cached_property
     def model_compared_with(self) -> dict[str, str]:
         """The name of the model with which a metric compares, by the metric's string."""
-        return {str(m): reference for reference, m in self.asked_references if reference in self.models}
+        return {str(m): reference for reference, m in self.ref_metrics if reference in self.models}
 
     @cached_property
     def references(self) -> tuple[str, ...]:
         """The reference orders of metrics except labels, each once: names of models and :data:`REFERENCE_RANK`."""
-        return tuple(dict.fromkeys(name for name, _ in self.asked_references if name != LABEL))
+        return tuple(dict.fromkeys(name for name, _ in self.ref_metrics if name != LABEL))
 
     @cached_property
     def group_metrics(self) -> tuple[tuple[Metric, GroupMetric], ...]:
         """The metrics whose per-group values are needed, each once, as pairs (metric, declaration)."""
-        return _of_part("groups", dict.fromkeys(metric.of_groups for metric in self.own_metrics))
+        return _of_part("groups", dict.fromkeys(metric.group_metric for metric in self.own_metrics))
 
     @cached_property
     def assumptions(self) -> tuple[Assumption, ...]:
@@ -319,8 +319,8 @@ class Plan:
     def levels(self) -> tuple[float | None, ...]:
         """The lowest relevant labels that metrics of one label use; None means that any label above 0 is relevant."""
         own = [metric for metric in self.metrics if metric.judging == (self.judging or FIRST)]
-        asked = dict.fromkeys(metric.rel for metric in own if "rel" in metric.declaration.defaults)
-        return (*asked,) or (None,)
+        levels = dict.fromkeys(metric.rel for metric in own if "rel" in metric.declaration.defaults)
+        return (*levels,) or (None,)
 
     @property
     def level(self) -> float | None:
@@ -375,8 +375,8 @@ class Plan:
     @cached_property
     def distributions(self) -> tuple[Metric, ...]:
         """The metrics of groups with a requested percentile, or whose ranks another metric reads, each once."""
-        asked = (own for own in self.own_metrics if own.percentile is not None or "ranks" in own.declaration.parts)
-        return tuple(dict.fromkeys(metric.of_groups for metric in asked))
+        read = (own for own in self.own_metrics if own.percentile is not None or "ranks" in own.declaration.parts)
+        return tuple(dict.fromkeys(metric.group_metric for metric in read))
 
     @cached_property
     def pooled_metrics(self) -> tuple[tuple[Metric, PooledMetric], ...]:
@@ -387,8 +387,8 @@ class Plan:
 
         If ``model`` has a label of its own, the result names that label, unless ``metric`` names one itself.
         """
-        own = of_own_label(metric, dict(self.own_labels).get(model or "", FIRST))
-        return with_own_ties(of_first_label(own, self.labels), self.definitions, self.order)
+        own = with_own_label(metric, dict(self.own_labels).get(model or "", FIRST))
+        return with_own_ties(without_first_label(own, self.labels), self.definitions, self.order)
 
     def readings(self, metric: Metric) -> tuple[Metric, ...]:
         """Return the distinct metrics that ``metric`` means in this evaluation, one per model at most."""
@@ -485,7 +485,7 @@ class Plan:
 
     @cached_property
     def bin_rules(self) -> Mapping[BinRule, bool]:
-        """The bin rules of metrics, each with whether its bins need the sums of their scores."""
+        """The rules for score bins of metrics, each with whether its bins need the sums of their scores."""
         return _summed(
             (declared.rule_of(metric), self.score_sums or declared.score_sums)
             for metric, declared in self.histogram_metrics
@@ -493,17 +493,17 @@ class Plan:
 
     @cached_property
     def unsummed_rules(self) -> frozenset[BinRule]:
-        """The rules whose bins lack sums of scores, except exact rules, whose bins contain equal scores only."""
+        """The rules whose bins lack sums of scores, except exact rules (of equal scores only)."""
         return frozenset(rule for rule, summed in self.bin_rules.items() if not summed and rule.kind != "exact")
 
     @cached_property
     def row_sums(self) -> tuple[RowSum, ...]:
-        """The sums over rows that metrics read, with the number and weight of rows, which slices need; each once."""
+        """The sums over rows that metrics read, with the number and weight of rows for slices; each once."""
         every = (*self.catalogue_metrics, *self.attention_metrics, *self.pooled_metrics)
         judgings = dict.fromkeys(metric.judging for metric, _ in every)
-        sums = [judged(total, judging) for judging in judgings for total in ROWS_AND_WEIGHT]
+        sums = [sum_for_label(total, judging) for judging in judgings for total in ROWS_AND_WEIGHT]
         for metric, declared in self.pooled_metrics:
-            sums += (judged(total, metric.judging) for total in declared.sums_of(metric))
+            sums += (sum_for_label(total, metric.judging) for total in declared.sums_of(metric))
         return tuple(dict.fromkeys(sums))
 
     @property
@@ -519,20 +519,20 @@ class Plan:
 
     @cached_property
     def gains_rules(self) -> tuple[BinRule, ...]:
-        """The bin rules whose bins the table ``gains`` cuts into twentieths of the rows; empty without ``gains``."""
+        """The rules of the score bins for the table ``gains``; empty without ``gains``."""
         of_bins = self.histogram_metrics if self.gains else ()
         return tuple(dict.fromkeys(own.rule_of(metric) for metric, own in of_bins if metric.name in OF_GAINS))
 
     @cached_property
     def group_weights(self) -> tuple[str, ...]:
         """The names of the columns that some metric uses as weights of groups in its mean, each once."""
-        columns = (metric.of_groups.weight_column for metric in self.metrics)
+        columns = (metric.group_metric.weight_column for metric in self.metrics)
         return tuple(dict.fromkeys(filter(None, columns)))
 
     @cached_property
     def values(self) -> tuple[ValueColumn, ...]:
         """The columns of values as metrics read them, each once."""
-        return tuple(dict.fromkeys(column for metric in self.metrics for column in metric.of_groups.value_columns))
+        return tuple(dict.fromkeys(column for metric in self.metrics for column in metric.group_metric.value_columns))
 
     @cached_property
     def value_columns(self) -> tuple[ValueColumn, ...]:
@@ -569,7 +569,7 @@ class Plan:
     @cached_property
     def listed_values(self) -> tuple[ValueColumn, ...]:
         """The :attr:`value_columns` that are read for the rows of lists, not only as gains of the truth."""
-        named = ((own, column) for own in self.metrics for column in own.of_groups.value_columns)
+        named = ((own, column) for own in self.metrics for column in own.group_metric.value_columns)
         of_truth = set(self.truth_gains)
         read = {column.stored for own, column in named if column not in of_truth.intersection(own.gain_columns)}
         return tuple(column for column in self.value_columns if column in read)
@@ -657,7 +657,7 @@ class Plan:
 
     @cached_property
     def _reading(self) -> dict[str, Metric]:
-        return {role: metric for metric in reversed(self.metrics) for role in metric.of_groups.roles}
+        return {role: metric for metric in reversed(self.metrics) for role in metric.group_metric.roles}
 
     @cached_property
     def weighed_rows(self) -> tuple[WeighedRows, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 from sparkrank.base.errors import MetricError, SpecError, hint, shorten
 from sparkrank.metrics.definitions import DEFAULTS, Definitions
 from sparkrank.metrics.labels import FIRST, Judging, validate_label_names_of
-from sparkrank.metrics.metric import Metric, asked_metrics
+from sparkrank.metrics.metric import Metric, distinct_metrics
 from sparkrank.metrics.parameters import NEED_AN_ORDER, Name
 from sparkrank.metrics.plan import Plan
 from sparkrank.metrics.policy_value import validate_policy_value
@@ -18,7 +18,7 @@ from sparkrank.metrics.position_sums import validate_position_depth
 from sparkrank.metrics.presets import Preset
 from sparkrank.metrics.propensity import ROLE
 from sparkrank.metrics.rank_comparison import REF
-from sparkrank.metrics.resolution import of_first_label, of_own_label, with_own_ties
+from sparkrank.metrics.resolution import with_own_label, with_own_ties, without_first_label
 from sparkrank.metrics.slices import Slice, Slices, is_of_relevant, named_slices, pools, slice_name
 from sparkrank.metrics.uncertainty import Comparison
 from sparkrank.metrics.unjudged import validate_assumptions
@@ -55,14 +55,14 @@ def plan_of(
     ['ap@5', 'auc']
     """
     order = order if preset is None or preset.order is None else preset.order
-    asked_for = asked_metrics(metrics, preset)
+    requests = distinct_metrics(metrics, preset)
     own_labels = _own_labels(own_labels, labels)
     judgings = dict.fromkeys([own_labels.get(model, FIRST) for model in models] if own_labels else [FIRST])
-    of_labels = [of_own_label(metric, judging) for metric in asked_for for judging in judgings]
-    of_first = {metric: of_first_label(metric, labels) for metric in of_labels}
-    asked = {metric: with_own_ties(own, definitions, order) for metric, own in of_first.items()}
+    of_labels = [with_own_label(metric, judging) for metric in requests for judging in judgings]
+    of_first = {metric: without_first_label(metric, labels) for metric in of_labels}
+    of_request = {metric: with_own_ties(own, definitions, order) for metric, own in of_first.items()}
     plan = Plan(
-        (*dict.fromkeys(asked.values()),),
+        (*dict.fromkeys(of_request.values()),),
         tuple(models),
         tuple(keys),
         definitions,
@@ -71,8 +71,8 @@ def plan_of(
         order=order,
         labels=tuple(labels),
         own_labels=tuple(own_labels.items()),
-        asked=asked_for if own_labels else (),
-        ordered=tuple(named for metric, named in asked.items() if metric.ties is None and named.ties is not None),
+        requests=requests if own_labels else (),
+        ordered=tuple(named for metric, named in of_request.items() if metric.ties is None and named.ties is not None),
         **settings,
     )
     validate_plan(plan)
@@ -95,7 +95,7 @@ def validate_plan(plan: Plan) -> None:
     _validate_labels(plan)
     _validate_expectations(plan)
     if plan.definitions.unjudged == "drop":
-        validate_assumptions([metric.of_groups for metric in plan.metrics])
+        validate_assumptions([metric.group_metric for metric in plan.metrics])
     _validate_groups(plan)
     _validate_references(plan)
     for metric in plan.policy_values:
@@ -105,7 +105,7 @@ def validate_plan(plan: Plan) -> None:
     _validate_gains(plan)
     for name in plan.disparities:
         if name not in (names := [slice_name(columns) for columns in plan.slices]):
-            raise SpecError(f'disparities names "{shorten(name)}", no slice{hint(name, names)}')
+            raise SpecError(f'disparities names "{shorten(name)}", which is not a slice{hint(name, names)}')
     texts = {str(metric).lower() for metric, _ in plan.group_metrics} if plan.group_table else ()
     for key in plan.keys:
         if key.lower() in texts:  # Spark ignores the case of column names
@@ -127,7 +127,7 @@ def _validate_labels(plan: Plan) -> None:
                 f"{metric} reads propensities, which belong to the first label in all rows: name its label first, and "
                 "leave out label and among"
             )
-    if plan.own_labels and not any(own.judging == FIRST and own.declaration.reads_labels for own in plan.asked):
+    if plan.own_labels and not any(own.judging == FIRST and own.declaration.reads_labels for own in plan.requests):
         model = shorten(plan.own_labels[0][0])
         raise SpecError(
             f"the score of {model} has a label of its own, but no metric reads it: each names its own label"
@@ -202,7 +202,7 @@ def _validate_top(plan: Plan) -> None:
 
 
 def _validate_references(plan: Plan) -> None:
-    for reference, metric in plan.asked_references:
+    for reference, metric in plan.ref_metrics:
         orders = metric.declaration.parameter(REF.name, str(metric))
         known = [*(orders.choices if isinstance(orders, Name) else ()), *plan.models]
         if reference not in known:
@@ -220,6 +220,6 @@ def validate_comparison(plan: Plan, comparison: Comparison) -> None:
     others = [model for model in plan.models if model != comparison.baseline]
     if all(pair in plan.absent for pair in itertools.product(others, own)):
         raise SpecError(
-            f"compare.baseline is {shorten(comparison.baseline)}, and all other models read other labels: name the "
+            f"compare.baseline is {shorten(comparison.baseline)}, but all other models read other labels: name the "
             f"label in a metric, as in {own[0].with_label(plan.labels[-1])}, to compare models by one"
         )

@@ -1,4 +1,4 @@
-"""The metric ``value``, which estimates the value of a policy that was not run from the logged actions of another."""
+"""The metric ``value``: the value of a policy that was not run, estimated from the logged actions of another."""
 
 from __future__ import annotations
 

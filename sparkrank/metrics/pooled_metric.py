@@ -25,8 +25,8 @@ from sparkrank.metrics.needs import (
     StatePlan,
     amounts_by_group,
     groups_of,
-    judged,
-    of_parts,
+    part_definition,
+    sum_for_label,
     sums_needed,
 )
 from sparkrank.numeric.array_types import Floats, Ints
@@ -44,16 +44,13 @@ def weights_without(sums: Mapping[RowSum, Floats]) -> Floats:
 
 
 def limbs_left(sums: Mapping[RowSum, Floats], parts: Ints) -> list[dict[RowSum, list[float]]]:
-    """Return the totals of ``sums`` (limbs of shape (parts, 6)) over all parts, and then without each of ``parts``."""
+    """Return the totals of ``sums`` (six floats a part of groups) over all parts, then without each of ``parts``."""
     every = {row_sum: limbs.sum(axis=0)[np.newaxis] for row_sum, limbs in sums.items()}
     return limbs_of_each({total: np.concatenate([all_, all_ - sums[total][parts]]) for total, all_ in every.items()})
 
 
 def limbs_of_each(sums: Mapping[RowSum, Floats]) -> list[dict[RowSum, list[float]]]:
-    """Return one dictionary for each row of ``sums`` (shape (n, 6)).
-
-    Its limbs are lists, because Python adds these up fast.
-    """
+    """Return a dictionary for each row of ``sums`` (shape (n, 6)). It has lists, because Python adds these up fast."""
     rows = zip(*(limbs.tolist() for limbs in sums.values()), strict=True)
     return [dict(zip(sums, row, strict=True)) for row in rows]
 
@@ -125,7 +122,7 @@ class PooledTotals:
     hulls: Sequence[UpperHull] = ()
 
     def sum(self, *added: RowSum, without: Sequence[RowSum] = ()) -> float:
-        """Return the total of the sums ``added`` minus the sums ``without``, which are contained in that total.
+        """Return the total of the sums ``added`` minus the sums ``without``, which are contained in it.
 
         The result is the float64 nearest to the exact difference. If the sums were rounded first, the difference of two
         close sums could be wrong, or even below 0.
@@ -195,8 +192,8 @@ class PooledMetric(MetricKind):
         sums = (*self.sums_of(metric), *ROWS_AND_WEIGHT)
         yield from sums_needed(metric, plan, sums)
         if plan.has_parts:
-            for name in (groups_of(metric.judging), *(str(judged(total, metric.judging)) for total in sums)):
-                yield Needed(PART_SUM_FORM.kind, name, str(metric), of_parts(plan.settings, plan))
+            for name in (groups_of(metric.judging), *(str(sum_for_label(total, metric.judging)) for total in sums)):
+                yield Needed(PART_SUM_FORM.kind, name, str(metric), part_definition(plan.settings, plan))
             for carrier in self.carriers_of(metric):
                 for name in amounts_by_group(carrier):
                     yield Needed(SUM_FORM.kind, name, str(metric), f"{name}; {plan.settings}", optional=True)
@@ -232,10 +229,10 @@ class PooledMetric(MetricKind):
         if carrier.name == NEGATIVES:
             every, positives = (
                 self._carried_by_parts(merged, subject, metric, amount)
-                for amount in (judged(ROWS_AND_WEIGHT[1], metric.judging), replace(carrier, name=POSITIVES))
+                for amount in (sum_for_label(ROWS_AND_WEIGHT[1], metric.judging), replace(carrier, name=POSITIVES))
             )
             return None if every is None or positives is None else every - positives
-        stored = (judged(total, metric.judging) for total in (*ROWS_AND_WEIGHT, *self.sums_of(metric)))
+        stored = (sum_for_label(total, metric.judging) for total in (*ROWS_AND_WEIGHT, *self.sums_of(metric)))
         if carrier not in stored:  # a sum that this metric does not store
             return None
         limbs = merged.partials.parts.sums.of(subject, carrier)
@@ -276,7 +273,7 @@ class PooledMetric(MetricKind):
     def _parts_of_sums(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats] | None:
         sums = (*ROWS_AND_WEIGHT, *self.sums_of(metric))
         of_parts = merged.partials.parts.sums
-        parts = {total: of_parts.of(subject, judged(total, metric.judging)) for total in sums}
+        parts = {total: of_parts.of(subject, sum_for_label(total, metric.judging)) for total in sums}
         known = {total: limbs for total, limbs in parts.items() if limbs is not None}
         return known if len(known) == len(parts) else None
 
@@ -284,8 +281,8 @@ class PooledMetric(MetricKind):
         return outside.row_sums(metric, self.sums)
 
     def carriers_of(self, metric: Metric) -> tuple[RowSum, ...]:
-        """Return the sums that decide how certain the value is, as they are stored for the label that is read."""
-        return tuple(judged(total, metric.judging) for total in outside.row_sums(metric, self.carriers))
+        """Return the sums that decide how certain the value is, as stored for the metric's label."""
+        return tuple(sum_for_label(total, metric.judging) for total in outside.row_sums(metric, self.carriers))
 
     def _value_of(self, totals: PooledTotals, metric: Metric) -> PooledValue:
         result = metric.call("value", self.value, totals, metric)
@@ -299,4 +296,4 @@ class PooledMetric(MetricKind):
     def _limbs(self, merged: Merged, subject: Subject, metric: Metric) -> dict[RowSum, Floats]:
         limbs, none = merged.partials.sums.limbs(), np.zeros(LIMBS)
         sums = (*ROWS_AND_WEIGHT, *self.sums_of(metric))
-        return {total: limbs.get(subject.state(judged(total, metric.judging)), none) for total in sums}
+        return {total: limbs.get(subject.state(sum_for_label(total, metric.judging)), none) for total in sums}

@@ -49,4 +49,4 @@ def needed_positions(plan: Plan) -> Iterator[Needed]:
 def validate_position_depth(plan: Plan) -> None:
     """Raise :class:`SpecError` if positions are requested but there are no lists."""
     if plan.position_depth and not plan.keys:
-        raise SpecError("positions are those of rows in lists, but no group column is named")
+        raise SpecError("positions need lists, but no group column is named")

@@ -39,8 +39,8 @@ class Preset:
 
     ``names`` maps each name with another meaning in sparkrank to the metric of sparkrank with the library's meaning; a
     name that ends in ``@`` applies with a cut-off. ``elsewhere`` maps names of metrics that sparkrank lacks to a
-    message that says what to write instead. ``order`` is the rule for tied rows for metrics that ``ties=expected``
-    rules out, or None.
+    message with the alternative. ``order`` is the rule for tied rows for metrics that ``ties=expected`` rules out, or
+    None.
     """
 
     name: PresetName

@@ -65,7 +65,7 @@ def _rows_of_precision(ranking: Ranking, metric: Metric) -> Floats:
 
 def _ideal_gain(ranking: Ranking, metric: Metric) -> Floats:
     sums = gain_sums(ranking, gain_of(ranking, metric), discount_of(metric["discount"]))
-    return GroupValues(sums.of_ideal(metric.k, ideal_of(metric)), sums.distinct).of_groups()
+    return GroupValues(sums.of_ideal(metric.k, ideal_of(metric)), sums.distinct).by_group()
 
 
 _of_gains = HitSum(gain=gain_of, discount=lambda metric: discount_of(metric["discount"]))
@@ -123,13 +123,13 @@ def weighed_hits(ranking: Ranking, metric: Metric) -> tuple[Floats, Floats | flo
     """Return the sum over the hits of each group, weighed by propensity, and its divisor."""
     own, clip = HIT_SUMS[metric.name], clip_of(metric)
     sums = gain_sums(ranking, replace(own.gain(ranking, metric), clip=clip), own.discount(metric))
-    earned = GroupValues(sums.of_list(metric.k), sums.distinct).of_groups() / own.scale(metric)
+    earned = GroupValues(sums.of_list(metric.k), sums.distinct).by_group() / own.scale(metric)
     match metric[PROPENSITY.name]:
         case "ips":
             return earned, own.divisor(ranking, metric)
         case "snips":
             return earned, weight_of_relevant(ranking, metric.rel, clip)
-    best = GroupValues(sums.of_ideal(metric.k, "judged"), sums.distinct).of_groups()
+    best = GroupValues(sums.of_ideal(metric.k, "judged"), sums.distinct).by_group()
     return earned, best / own.scale(metric)
 
 
@@ -149,7 +149,7 @@ def _terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     return Arithmetic.of([list_table(ranking, columns)], [*steps, quotient(str(metric), "contributions", "divisor")])
 
 
-class Unshared(NamedTuple):
+class OwnRanking(NamedTuple):
     """A ranking in the place of sums. Several groups may share sums, but not a ranking with propensities."""
 
     ranking: Ranking
@@ -168,11 +168,11 @@ def with_propensity(declaration: Declaration) -> Declaration:
     def values(sums: Any, metric: Metric) -> Floats:
         if metric[PROPENSITY.name] is None:
             return plain_values(sums, metric)
-        return ratio(*weighed_hits(sums.ranking if isinstance(sums, Unshared) else sums, metric))
+        return ratio(*weighed_hits(sums.ranking if isinstance(sums, OwnRanking) else sums, metric))
 
     def sums(ranking: Ranking, metric: Metric) -> Any:
         assert plain_sums is not None  # noqa: S101 - given below
-        return plain_sums(ranking, metric) if metric[PROPENSITY.name] is None else Unshared(ranking)
+        return plain_sums(ranking, metric) if metric[PROPENSITY.name] is None else OwnRanking(ranking)
 
     def terms(ranking: Ranking, metric: Metric) -> Arithmetic:
         return plain_terms(ranking, metric) if metric[PROPENSITY.name] is None else _terms(ranking, metric)

@@ -140,7 +140,7 @@ def _validate_declaration(declaration: Declaration) -> None:
             raise MetricError(f"the parameter {quote(name)} of {declaration.name} {twice}")
     _validate_parameters(declaration)
     if (lacking := declaration.lacking) is not None:
-        raise MetricError(f"the metric {declaration.name} has no {lacking}, the function that its values come from")
+        raise MetricError(f"the metric {declaration.name} has no {lacking}, the function that computes its values")
 
 
 def _validate_field_types(declaration: Declaration) -> None:
@@ -238,7 +238,7 @@ def import_plugins(modules: Iterable[str], place: str) -> None:
                     f"{where}, and there is no module {missing}: install it, name its folder in PYTHONPATH, or give it "
                     f"to spark-submit with --py-files"
                 ) from error
-            raise SpecError(f"{where}, which imports {missing}, and there is no such module") from error
+            raise SpecError(f"{where}, which imports {missing}, which is not installed") from error
         except SpecError as error:  # register raised the error, which says what is wrong with the metric
             raise SpecError(f"{where}: {error}") from error
         except Exception as error:

@@ -10,12 +10,12 @@ from sparkrank.metrics.metric import Metric
 from sparkrank.ranking.ranking import Ties
 
 
-def of_first_label(metric: Metric, labels: Sequence[str]) -> Metric:
+def without_first_label(metric: Metric, labels: Sequence[str]) -> Metric:
     """Return ``metric`` without its label if this is the first label. Metrics read the first label by default."""
     return metric.with_label(None) if metric.judging.label in labels[:1] else metric
 
 
-def of_own_label(metric: Metric, own: Judging) -> Metric:
+def with_own_label(metric: Metric, own: Judging) -> Metric:
     """Return ``metric`` with ``own``, the label of a model, unless it names a label itself or reads none.
 
     Raise :class:`MetricError` if the metric cannot be read by that label.

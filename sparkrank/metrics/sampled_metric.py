@@ -12,7 +12,7 @@ import numpy as np
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import Metric, PlanPart
-from sparkrank.metrics.needs import GROUPS, Needed, StatePlan, of_parts, rule_of_values
+from sparkrank.metrics.needs import GROUPS, Needed, StatePlan, part_definition, rule_of_values
 from sparkrank.metrics.parameters import TIES, Parameter
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import rounded
@@ -52,17 +52,17 @@ class SampledMetric(MetricKind):
         return Metric(FIRST_RANK, tuple((name, given[name]) for name in (SAMPLED, REL, TIES.name) if name in given))
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
-        ranks = metric.of_groups
+        ranks = metric.group_metric
         definition = plan.definition(ranks)
         yield Needed(MEAN_FORM.kind, str(ranks), str(metric), definition)
         yield Needed(DISTRIBUTION_FORM.kind, str(ranks), str(metric), definition)
         if plan.has_parts:
             name = rule_name(rule_of_values(ranks), str(ranks))
-            yield Needed(PARTS_KIND, name, str(metric), of_parts(definition, plan))
-            yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), of_parts(plan.settings, plan))
+            yield Needed(PARTS_KIND, name, str(metric), part_definition(definition, plan))
+            yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), part_definition(plan.settings, plan))
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        mean = merged.means.get(subject.state(metric.of_groups), NO_GROUPS)
+        mean = merged.means.get(subject.state(metric.group_metric), NO_GROUPS)
         counts = self._counts(merged, subject, metric)
         value = float(self._values(counts[None], metric)[0])
         return MetricRow(value, mean.n_undefined, mean.n_rows, float(counts.sum()), mean.n_groups, error_bound=0.0)
@@ -89,7 +89,7 @@ class SampledMetric(MetricKind):
 
     def _counts(self, merged: Merged, subject: Subject, metric: Metric) -> Floats:
         """Return the number of groups with each rank from 1 to m + 1."""
-        key = subject.state(metric.of_groups)
+        key = subject.state(metric.group_metric)
         states = merged.partials.distributions.get(key, Distribution.empty()).histogram
         counts: Floats = _by_rank(states.score, states.neg, np.zeros(len(states.score), np.int64), 1, metric)[0]
         return counts
@@ -99,8 +99,8 @@ class SampledMetric(MetricKind):
 
         Shape: (parts, m + 1).
         """
-        rule, sizes = rule_of_values(metric.of_groups), merged.sizes_of_parts(subject)
-        bins = merged.bins_of_parts(subject, rule, str(metric.of_groups))
+        rule, sizes = rule_of_values(metric.group_metric), merged.sizes_of_parts(subject)
+        bins = merged.bins_of_parts(subject, rule, str(metric.group_metric))
         if bins is None or sizes is None:
             return None
         ranks = bin_scores(bins.together.bins)[bins.place]

@@ -32,7 +32,7 @@ _LIKE_NULL = re.compile(r'["\\]*(\(null\))?["\\]*')  # null, an empty string, an
 
 @dataclass(frozen=True)
 class SliceColumn:
-    """A column that divides rows by its values, or by the intervals between ``edges``, which are ascending numbers.
+    """A column that divides rows by its values, or by the intervals between ``edges`` (ascending numbers).
 
     With ``top``, only this many values, those of most groups, have rows of their own. The others are pooled
     (:data:`OTHER`). If ``of`` is ``relevant``, each value has whole lists, in which relevant rows of other values count
@@ -130,7 +130,7 @@ def _slice_column(given: str | Mapping[str, Any] | SliceColumn, where: str) -> S
     if top is not None and (isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= MOST_TOP):
         raise SpecError(f"{where}.top is {quote(top)}: a whole number from 1 to {MOST_TOP:,} is needed")
     if top is not None and edges:
-        raise SpecError(f"{where} has edges and top: the intervals between edges all have rows")
+        raise SpecError(f"{where} has edges and top: give one of the two, as all intervals have rows")
     of = given.get("of", "rows")
     if of not in SLICED_ROWS:
         raise SpecError(f"{where}.of is {quote(of)}{hint(of, SLICED_ROWS)}")

@@ -33,7 +33,10 @@ def _count(ranking: Ranking, metric: Metric) -> Ints:
 
 
 def alpha_ndcg(ranking: Ranking, metric: Metric) -> Floats:
-    """Return each list's discounted gain, divided by the greedy list's; NaN if no relevant row has a subtopic."""
+    """Return Σ gain / log2(position + 1) of each list, divided by that of the greedy list; NaN without a subtopic.
+
+    The gain of a relevant row is Σ (1 - alpha)^c over its subtopics, if c relevant rows above it have the subtopic.
+    """
     place, gain = _cover(ranking, metric).gains(metric.number("alpha"))
     earned = gain * LOG2.at(ranking.stands_at()[place])
     greedy = _greedy(ranking, metric)

@@ -56,7 +56,11 @@ def _divisor(metric: Metric) -> int | None:
 
 
 def past_novelty(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the mean information of the items in the first k rows of each group, or over k; NaN without items."""
+    """Return the mean of -log2(share of the popularity) of the first k items of each group.
+
+    With ``scale=unit``, it is divided by the highest possible value, and with ``over=k`` the sum is divided by k. The
+    result is NaN without items.
+    """
     _, share, information = _surprise(ranking, metric.value_column("of"), metric.k, metric.word("scale"))
     shown = np.flatnonzero(share)
     summed = sum_by(ranking.lists.group_of(shown), share[shown] * information[shown], ranking.groups)
@@ -107,7 +111,10 @@ def _leads(ranking: Ranking, column: ValueColumn, k: int | None) -> tuple[Ints, 
 
 
 def past_serendipity(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the sum of relevant rows' leads (:func:`_leads`) as shares of all items, over what ``over`` names."""
+    """Return Σ lead / items over the relevant rows within k, divided by what ``over`` names.
+
+    The lead of a row is its rank by popularity minus its position, or 0 if that is negative.
+    """
     column = metric.value_column("of")
     row, _, lead = _leads(ranking, column, metric.k)
     items = ranking.totals[column]

@@ -48,8 +48,8 @@ def _read(text: str, preset: Preset | None) -> Metric:
         raise MetricError(f"metricName: {error}") from None
     if metric.declaration.higher_is_better is None:
         raise MetricError(
-            f"metricName is {quote(text)}, whose best value lies in the middle: no model is chosen by it, but "
-            f"sr.evaluate gives its value"
+            f"metricName is {quote(text)}, whose best value is neither the highest nor the lowest: it cannot choose a "
+            f"model, but sr.evaluate returns its value"
         )
     return metric
 
@@ -111,6 +111,8 @@ class EvaluatorColumns(TypedDict, total=False):
 
 
 class EvaluatorLimits(TypedDict, total=False):
+    """The params for rejected rows and for the number of buckets, as keyword arguments."""
+
     maxBadFraction: float | None
     buckets: int | None
 
@@ -204,7 +206,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
             for name, value in options.items():
                 self._set_one(name, value)
             if self._is_complete():
-                self._asked()
+                self._arguments()
         except SpecError:
             self._paramMap = before
             raise
@@ -242,7 +244,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         """Whether ``groupCol`` is set or not needed, so that the params can be checked together."""
         return self.getGroupCol() is not None or not self._reads_groups(self._definitions()[0])
 
-    def _asked(self) -> dict[str, Any]:
+    def _arguments(self) -> dict[str, Any]:
         """Return the arguments for :func:`sparkrank.evaluate`. Raise :class:`SpecError` for params that contradict."""
         preset, metric, text = find_preset(self.getPreset()), self._metric(), self.getMetricName()
         definitions, given = self._definitions()
@@ -265,23 +267,23 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
             group_table=False,
             buckets=buckets,
             uncertainty=Uncertainty(off=True),
-            ties_asked=given["ties"] is not None,
+            has_ties=given["ties"] is not None,
         )
         names = {"preset": self.getPreset(), "max_bad_fraction": self.getMaxBadFraction(), "buckets": buckets}
         return {"metrics": [text], "group": group, "label": label, **columns, **given, **names}
 
     def _evaluate(self, dataset: Any) -> float:
         """Return the value of the metric for ``dataset``. Spark's ``evaluate`` applies overriding params beforehand."""
-        asked = self._asked()
+        arguments = self._arguments()
         if is_frame(dataset):
             validate_session(dataset.sparkSession)
-            if asked["score"] == "prediction" and "probability" in dataset.columns:
+            if arguments["score"] == "prediction" and "probability" in dataset.columns:
                 logging.getLogger(__name__).warning(
                     'predictionCol is "prediction", which is the class that a classifier chooses, so most rows tie: '
                     'predictionCol="probability" evaluates its scores'
                 )
         try:
-            with evaluate(dataset, **asked, group_table=False, uncertainty=False) as evaluation:
+            with evaluate(dataset, **arguments, group_table=False, uncertainty=False) as evaluation:
                 value = evaluation[self.getMetricName()]
         except RejectedRowsError as error:
             if NAN_SCORE not in error.checks:
@@ -296,7 +298,5 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
             if metric.declaration.is_averaged:
                 where, remedy = "in every group", ": undefined=zero counts such groups as 0"
             reason = metric.declaration.undefined
-            raise InputError(
-                f"{metric} is undefined {where} ({reason}), and of models without a value none is the best{remedy}"
-            )
+            raise InputError(f"{metric} is undefined {where} ({reason}), so it cannot choose a model{remedy}")
         return value

@@ -133,9 +133,9 @@ def _powers(base: float, exponents: NDArray[np.integer]) -> Floats:
     of_bit: _TwoFloats = (np.array([base]), np.zeros(1))
     power: _TwoFloats = (np.ones(exponents.shape), np.zeros(exponents.shape))
     for bit in range(int(exponents.max(initial=0)).bit_length()):
-        asked = np.flatnonzero(exponents >> bit & 1)
-        high, low = _times((power[0][asked], power[1][asked]), of_bit)
-        power[0][asked], power[1][asked] = high, low
+        selected = np.flatnonzero(exponents >> bit & 1)
+        high, low = _times((power[0][selected], power[1][selected]), of_bit)
+        power[0][selected], power[1][selected] = high, low
         of_bit = _times(of_bit, of_bit)
     return power[0]
 

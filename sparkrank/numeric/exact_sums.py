@@ -27,7 +27,7 @@ PART_ROWS = 2**15
 Amounts: TypeAlias = NDArray[Any]  # whole numbers (n), or limbs (n, 6)
 
 
-def parts(rows: int, size: int = PART_ROWS) -> Iterator[slice]:
+def row_slices(rows: int, size: int = PART_ROWS) -> Iterator[slice]:
     """Yield slices of at most ``size`` rows that together cover ``rows`` rows in order."""
     return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
 
@@ -40,7 +40,7 @@ def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
 
 
 def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
-    """Yield the index of each limb, and this limb of all values. Limbs that are 0 for all values may be skipped."""
+    """Yield the index of each limb (float of a sum), and this limb of all values. Limbs of only 0 may be skipped."""
     largest = _largest(values)
     rest, limb = values, np.empty_like(values)
     for index, unit in enumerate(UNITS):
@@ -63,13 +63,13 @@ def _largest(values: Floats) -> float:
 
 
 def first_limb(values: Floats) -> int:
-    """Return the index of the first limb that may be nonzero for ``values``, or of the last limb if all are 0."""
+    """Return the index of the first of six limbs (floats) that may be nonzero for ``values``; the last if all are 0."""
     largest = _largest(values)
     return sum(largest < unit / 2 for unit in UNITS[:-1])
 
 
 def limbs_used(values: Floats) -> slice:
-    """Return the slice (never empty) of limbs that ``values`` (at least one) need.
+    """Return the slice (never empty) of the six limbs (floats of a sum) that ``values`` (at least one) need.
 
     The compiled loops must be in use.
     """
@@ -92,7 +92,7 @@ def rounded(amounts: Amounts) -> Floats:
 
 
 def carried(limbs: Floats) -> Floats:
-    """Return the normal form of ``limbs`` (..., 6), which is the same for all limbs that have the same sum.
+    """Return the normal form of ``limbs`` (floats), the same for all limbs that have the same sum. Shape: (..., 6).
 
     Every limb except the first becomes at least -1/2 and less than 1/2 of the unit of the limb before it. Limbs are
     stored in this form so that stored numbers do not depend on the number of steps in which limbs were added.
@@ -124,7 +124,7 @@ def exact_sum(values: Floats) -> Floats:
 
 
 def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
-    """Return the limbs of the sum of ``values`` (no NaN) in each segment, in an array of shape (segments, 6)."""
+    """Return the exact sum of ``values`` (no NaN) in each segment, as six floats (limbs). Shape: (segments, 6)."""
     added = _sums_by_loops(values, segments)
     if added is not None:
         return added
@@ -135,7 +135,7 @@ def exact_sums(values: Floats, segments: Segments = WHOLE) -> Floats:
 
 def exact_sums_of(values: Callable[[slice], Floats], rows: int, segments: Segments = WHOLE) -> Floats:
     limbs = np.zeros((segments.count, LIMBS))
-    for part in parts(rows, max(PART_ROWS, segments.count)):
+    for part in row_slices(rows, max(PART_ROWS, segments.count)):
         inside, numbers = segments.of(part), values(part)
         added = _sums_by_loops(numbers) if inside.code is None else None
         limbs += _part_sums(numbers[np.newaxis], inside)[0] if added is None else added
@@ -162,7 +162,7 @@ def _times(segments: Segments) -> Floats:
 def sums_with_squares(
     values: Sequence[Floats], counted_as: float, segments: Segments = WHOLE
 ) -> tuple[Ints, Floats, Floats]:
-    """Return, by array and segment, the number of NaN, the limbs of the sum and the limbs of the sum of squares.
+    """Return, by array and segment, the number of NaN, the sum and the sum of squares, as six floats (limbs) each.
 
     For m arrays and s segments, the shapes are (m, s), (m, s, 6) and (m, s, 6). A NaN is summed as ``counted_as``.
     """
@@ -179,7 +179,7 @@ def sums_with_squares(
     if segments.times is not None:
         return sums_with_squares([segments.repeated(array) for array in values], counted_as, segments.each_once())
     undefined[:], first[:], second[:] = 0, 0.0, 0.0
-    for part in parts(len(values[0]), max(PART_ROWS // len(values), segments.count)):
+    for part in row_slices(len(values[0]), max(PART_ROWS // len(values), segments.count)):
         stacked = np.stack([array[part] for array in values])
         missing = np.isnan(stacked)
         stacked[missing] = counted_as

@@ -17,7 +17,7 @@ _UNLIMITED = 1 << 62  # bytes: a group of version 1 without a limit has about 2^
 
 
 class NotEnoughMemoryError(MemoryError):
-    """A step needs more memory than is free. The message is a clause, which the caller puts into a longer message."""
+    """The error of a step that needs more memory than is free. The caller puts the message into a longer sentence."""
 
 
 def ensure_free(needed: int, what: str, remedy: str = "") -> None:

@@ -1,7 +1,4 @@
-"""Functions that keep freed memory or return it to the system. numpy and Arrow have different allocators.
-
-numpy allocates from glibc, Arrow from an allocator of its own.
-"""
+"""Functions that keep freed memory or return it to the system. numpy allocates from glibc, Arrow by its own means."""
 
 from __future__ import annotations
 
@@ -103,8 +100,8 @@ def prepare_for_limit() -> None:
     free = free_memory()
     if free is not None and free < LEAST_FREE:
         raise OutOfMemoryError(
-            f"by the limits of its container, machine or shell (ulimit -v) the process may take {free >> 20} MiB more, "
-            f"and it needs {LEAST_FREE >> 20} at least"
+            f"the limits of the container, machine or shell (ulimit -v) leave the process {free >> 20} MiB, "
+            f"but it needs {LEAST_FREE >> 20} MiB at least"
         )
     if is_limited():
         import scipy.special  # noqa: F401

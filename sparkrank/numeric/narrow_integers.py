@@ -18,7 +18,7 @@ _WIDTHS = (np.uint8, np.uint16, np.uint32)
 class Narrow(NamedTuple):
     """An array of ``size`` integers, stored as differences from the smallest integer (``least``).
 
-    The first array in ``parts`` has the lowest 32 bits of all differences, the next array the next 32 bits. The last
+    The first array of ``parts`` has the lowest 32 bits of all differences, the next array the next 32 bits. The last
     array has the narrowest type that fits. If all integers are equal, ``parts`` is empty.
     """
 

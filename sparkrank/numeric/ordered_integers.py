@@ -121,7 +121,7 @@ class Decimals:
 
 
 @dataclass(frozen=True)
-class Mixed:
+class WideDecimals:
     """Bins of scores rounded to ``size`` decimals. Some scores may be infinite or too large to have decimals."""
 
     size: int

@@ -100,7 +100,7 @@ class GroupValues:
     def segments(self) -> Segments:
         return WHOLE if self.distinct is None else self.distinct.segments
 
-    def of_groups(self) -> NDArray[Any]:
+    def by_group(self) -> NDArray[Any]:
         return self.numbers if self.distinct is None else self.numbers[self.distinct.code]
 
 

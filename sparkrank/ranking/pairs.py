@@ -147,5 +147,5 @@ def inversions(key: Ints, bits: int) -> tuple[Ints, Ints]:
 
 @cached
 def paired_rows(ranking: Ranking, reference: str | None) -> PairedRows:
-    """Return the rows of ``ranking`` that are in ``reference``, shared by all metrics that compare the two orders."""
+    """Return the rows of ``ranking`` in ``reference``, shared by all metrics that compare the two orders."""
     return PairedRows(ranking.by_score, reference)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sparkrank import native
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
-from sparkrank.numeric.exact_sums import parts
+from sparkrank.numeric.exact_sums import row_slices
 from sparkrank.numeric.free_memory import ensure_free
 from sparkrank.numeric.ordered_integers import bin_numbers
 from sparkrank.numeric.segments import count_by, sum_by, taken
@@ -76,7 +76,7 @@ class RankedLists:
         return (rows - self.first[self.group_of(rows)] + 1).astype(np.int32)
 
 
-class Ranked(NamedTuple):
+class SortedRows(NamedTuple):
     """Rows sorted by group and descending score. ``row`` has their indices in the input, ``lists`` the lists of groups.
 
     ``tied`` has the indices, in the sorted order, of rows with the same score as a neighbour. ``opens`` flags those
@@ -89,7 +89,7 @@ class Ranked(NamedTuple):
     opens: Flags
 
 
-def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
+def rank_rows(codes: Codes, scores: Scores, length: Ints) -> SortedRows:
     """Sort rows by group (``codes``) and descending score (no NaN). ``length`` has the number of rows per group.
 
     Raises :class:`NotEnoughMemoryError` if the arrays for sorting do not fit in free memory.
@@ -108,7 +108,7 @@ def rank_rows(codes: Codes, scores: Scores, length: Ints) -> Ranked:
     joined = np.zeros(len(alike) + 1, np.bool_)  # whether row i has the score of row i - 1; false at both ends
     joined[1:-1] = same & (score[1:] == score[:-1])
     tied = joined[:-1] | joined[1:]
-    return Ranked(row, lists, alike[tied], ~joined[:-1][tied])
+    return SortedRows(row, lists, alike[tied], ~joined[:-1][tied])
 
 
 def _ascending(keys: Keys, codes: Codes, length: Ints) -> Keys:
@@ -127,7 +127,7 @@ def _alike(keys: Keys, row_bits: int) -> Ints:
     Only these rows can be tied.
     """
     joined = np.zeros(len(keys) + 1, np.bool_)
-    for part in parts(len(keys) - 1):
+    for part in row_slices(len(keys) - 1):
         np.less(keys[1:][part] ^ keys[:-1][part], np.uint64(1 << row_bits), out=joined[1:-1][part])
     return np.flatnonzero(joined[:-1] | joined[1:])
 
@@ -207,7 +207,7 @@ class ScoreOrder:
         return taken(self.judgments.codes, self.retrieved)
 
     @cached_property
-    def ranked(self) -> Ranked:
+    def ranked(self) -> SortedRows:
         return rank_rows(self._codes, self.scores, self.length)
 
     @cached_property
@@ -307,7 +307,7 @@ class Ranking:
         return len(self._sorted.ranked.tied)
 
     @cached_property
-    def _ranked(self) -> Ranked:
+    def _ranked(self) -> SortedRows:
         """The sorted rows. Unless ``ties`` is ``item`` or ``block``, repeated items follow the rows they tie with."""
         repeats, ranked = self.judgments.repeats, self._sorted.ranked
         if repeats is None or self.ties in ("item", "block"):
@@ -485,7 +485,7 @@ class Ranking:
         return best_order(self.lists.group_of(rows), self.judgments.gain_of(gain, self.row[rows]), self.groups)
 
 
-def tie_blocks(ranked: Ranked) -> TieBlocks:
+def tie_blocks(ranked: SortedRows) -> TieBlocks:
     row, opens = ranked.tied, ranked.opens
     first = row[opens]
     block = np.cumsum(opens) - 1

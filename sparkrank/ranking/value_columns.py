@@ -58,8 +58,8 @@ class ValueColumn:
     ``numbers`` are arrays, which have codes as well.
 
     If ``equals`` is given, the column is read as texts, and its values are 1 where the text is ``equals``, else 0. If
-    ``share_of`` names a table, a value is the share that the same value has among the items of the catalog, or among
-    the rows of the interactions, whose item has a value.
+    ``share_of`` names a table, a value is replaced by its share among the catalog's items with a value, or among the
+    interactions' rows of such items.
     """
 
     name: str

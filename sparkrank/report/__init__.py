@@ -1,1 +1,1 @@
-"""Reports, which show results and metric definitions in forms that people read."""
+"""Reports: results and metric definitions in forms for people."""

@@ -49,7 +49,7 @@ def chart(
     for key, wanted in (("metric", metric), ("model", model), ("slice", slice)):
         there = list(dict.fromkeys(value for figure in charts if (value := getattr(figure, key)) is not None))
         if wanted is not None and not there:
-            raise SpecError(f'no chart of {name} is about one {key} alone: leave out {key}="{shorten(wanted)}"')
+            raise SpecError(f'no chart of {name} is about one {key} only: leave out {key}="{shorten(wanted)}"')
         charts = [figure for figure in charts if wanted is None or getattr(figure, key) == wanted]
         if not charts:
             raise SpecError(f'{name} has no chart of the {key} "{shorten(wanted)}"{hint(wanted, there, "there are")}')

@@ -373,8 +373,8 @@ class Calibration:
     """A model's mean score and its share of relevant rows, in the score bins that ``rule`` defines.
 
     ``slice`` and ``slice_value`` select the rows: all rows, or those with one value of a slice. If ``has_means`` is
-    true, mean scores are computed from sums. Otherwise, each mean score is the score that names the bin, which is too
-    low by up to a bin width. ``errors`` are the calibration metrics with their values.
+    true, mean scores are computed from sums. Otherwise, each mean score is the score that names the bin, too low by up
+    to a bin width. ``errors`` are the calibration metrics with their values.
     """
 
     model: str

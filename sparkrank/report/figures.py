@@ -65,7 +65,7 @@ class IntervalRow:
 
 @dataclass(frozen=True)
 class Frame:
-    """What surrounds the marks: axis titles and domains, sizes in pixels, and guide lines.
+    """The surroundings of a chart's marks: axis titles and domains, sizes in pixels, and guide lines.
 
     A line of up to ``marks`` points has a mark on every point, and a longer line only on the last point. ``days`` label
     the x axis. A vertical rule is drawn at each x in ``noted``. If ``powers`` (the highest value) is set, the y axis is

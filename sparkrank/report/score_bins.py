@@ -86,10 +86,7 @@ class ScoreBins:
 
     @classmethod
     def merged(cls, parts: Sequence[ScoreBins]) -> ScoreBins:
-        """Return the bins of all ``parts``, sorted by score and joined if too many.
-
-        The parts share a model and rule.
-        """
+        """Return the bins of ``parts``, which share a model and rule, sorted by score and joined if too many."""
         columns = {name: [getattr(part, name) for part in parts] for name in _AMOUNTS}
         order = np.argsort(np.concatenate(columns["score"]), kind="stable")
         whole: dict[str, Any] = {

@@ -38,18 +38,18 @@ def as_form(data: ReportData, form: ReportForm) -> str:
     return one_page(data) if form == "md" else latex_table(data)
 
 
-def form_of(out: str | None, asked: str | None) -> ReportForm:
-    """Return ``asked`` or, if this is None, the form for the suffix of ``out``.
+def form_of(out: str | None, form: str | None) -> ReportForm:
+    """Return ``form`` or, if this is None, the form for the suffix of ``out``.
 
     Raise :class:`SpecError` if it is unknown.
     """
     ending = "" if out is None else Path(out).suffix.lower()
-    instead = _REMOVED.get(ending if asked is None else asked, "")
-    if asked is not None:
-        if asked not in FORMS:
-            near = did_you_mean(asked, FORMS)
-            raise SpecError(f"format is {shorten(asked)}{near}: {', '.join(FORMS)} are allowed{instead}")
-        return asked
+    instead = _REMOVED.get(ending if form is None else form, "")
+    if form is not None:
+        if form not in FORMS:
+            near = did_you_mean(form, FORMS)
+            raise SpecError(f"format is {shorten(form)}{near}: {', '.join(FORMS)} are allowed{instead}")
+        return form
     if out is None:
         return "html"
     if ending not in ENDINGS:

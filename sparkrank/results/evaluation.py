@@ -15,7 +15,7 @@ from sparkrank._version import __version__
 from sparkrank.base import checks
 from sparkrank.base.checks import Limits
 from sparkrank.base.errors import SparkrankError, quote
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import PassResult
 from sparkrank.metrics import Metric, Plan
 from sparkrank.metrics.plan_validation import validate_comparison
 from sparkrank.metrics.presets import Preset
@@ -62,8 +62,8 @@ class Evaluation:
     ----------
     plan : Plan
         The metrics, definitions and slices.
-    solved : Solved
-        The states and the group table.
+    solved : PassResult
+        The states (partial results that merge) and the group table.
     lane : str
         The lane in which the evaluation ran: ``frame``, ``scan`` or ``local``.
     table : pyarrow.Table
@@ -102,7 +102,7 @@ class Evaluation:
     """
 
     plan: Plan
-    solved: Solved
+    solved: PassResult
     lane: str
     table: pa.Table
     limits: Limits
@@ -132,7 +132,7 @@ class Evaluation:
 
     @property
     def partials(self) -> Partials:
-        """The states from which the metrics are computed."""
+        """The states (partial results that merge) from which the metrics are computed."""
         return self.solved.partials
 
     @cached_property
@@ -472,9 +472,10 @@ class Evaluation:
 
     @property
     def blocks(self) -> LaneTable:
-        """The table of score bins behind the pooled metrics, as a Spark DataFrame if there are too many exact bins.
+        """The table of score bins (rows with nearly equal scores), from which pooled metrics are computed.
 
-        The column ``score_sum`` is null unless a metric reads score sums or ``score_sums`` is set.
+        It is a Spark DataFrame if there are too many exact bins. The column ``score_sum`` is null unless a metric reads
+        score sums or ``score_sums`` is set.
 
         Examples
         --------
@@ -538,7 +539,7 @@ class Evaluation:
 
     @property
     def exposures(self) -> pa.Table:
-        """The table of the attention that values such as providers get and are due, by metric ``exposure_gap``."""
+        """The table of the metric ``exposure_gap``: the attention that each value (a provider, say) gets and is due."""
         return exposures_table(self.solved.merged, self.plan)
 
     @property

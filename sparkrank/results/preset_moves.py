@@ -27,12 +27,12 @@ class SettingMoves:
 class MetricMoves:
     """A metric of one model under two presets.
 
-    The requested text ``asked`` means the metric ``one`` under the first preset and ``other`` under the second preset.
+    The requested ``text`` means the metric ``one`` under the first preset and ``other`` under the second preset.
     The metric's value is ``value`` under the first preset, and ``other_value`` if all ``settings`` are changed together
     to those of the second preset.
     """
 
-    asked: str
+    text: str
     model: str
     one: str
     other: str

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from sparkrank.gates.day_verdict import DayVerdict, day_verdict
 from sparkrank.gates.judgment import Judgment
-from sparkrank.gates.verdicts import Judged
+from sparkrank.gates.verdicts import GateVerdict
 from sparkrank.report.changes import Changes
 
 
@@ -31,15 +31,15 @@ class StoredTables:
     comparisons: pa.Table | None = None
 
     @property
-    def judged(self) -> tuple[Judged, ...]:
+    def verdicts(self) -> tuple[GateVerdict, ...]:
         """The verdicts of all gates."""
-        return () if self.judgment is None else self.judgment.judged
+        return () if self.judgment is None else self.judgment.verdicts
 
     @property
     def verdict(self) -> DayVerdict:
         """The overall verdict on the run, from its gates, its warnings and the checks that exceed their limits."""
         exceeded = pc.sum(pc.equal(self.quality["ok"], False)).as_py() or 0
-        return day_verdict((verdict.check for verdict in self.judged), len(self.warnings) + exceeded)
+        return day_verdict((verdict.check for verdict in self.verdicts), len(self.warnings) + exceeded)
 
 
 def stored_by(tables: Mapping[str, Any], judgment: Judgment | None, warnings: Sequence[str]) -> dict[str, Any]:
@@ -102,14 +102,14 @@ class BackfilledDay:
 
     @property
     def exit_code(self) -> int:
-        """The exit code for this day alone: 3 or 5 if gates stop the day without being accepted, otherwise 0."""
+        """The exit code for only this day: 3 or 5 if gates stop the day without being accepted, otherwise 0."""
         judgment = self.stored if self.result is None else self.result.judgment
         return 0 if judgment is None else judgment.exit_code
 
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A stored day of the same spec, with its numbers of ``rows``, ``groups`` and ``buckets``.
+    """A stored day of a spec, with its numbers of ``rows``, ``groups`` and ``buckets``.
 
     ``seconds`` has the run time of each stage.
     """

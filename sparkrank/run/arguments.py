@@ -1,4 +1,4 @@
-"""Check arguments of ``sr.evaluate`` other than columns and metrics: numbers, choices, a folder and a session."""
+"""Checks of arguments of ``sr.evaluate``: numbers, choices, a folder and a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Make a request from the arguments of ``sr.evaluate`` or ``sr.explain``."""
+"""The request made from the arguments of ``sr.evaluate`` or ``sr.explain``."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def request_of_call(
     buckets: int | None = None,
     row_memory: int | None = None,
     grouped: GroupedWord = AUTO,
-    **asked: Any,
+    **settings_of_plan: Any,
 ) -> tuple[Request, TruthColumns | None]:
     """Return the request for ``impressions``, and the columns of the truth as the caller named them, or None.
 
-    ``options`` has the :class:`sparkrank.doors.keywords.InputOptions`, with defaults, and ``cluster``; ``asked`` has
-    other arguments of :func:`sparkrank.inputs.request_plan.plan_request`. Raise :class:`SpecError` if the arguments are
-    invalid.
+    ``options`` has the :class:`sparkrank.doors.keywords.InputOptions`, with defaults, and ``cluster``.
+    ``settings_of_plan`` has other arguments of :func:`sparkrank.inputs.request_plan.plan_request`. Raise
+    :class:`SpecError` if the arguments are invalid.
     """
     truth, truth_columns, label = (options.get(name) for name in ("truth", "truth_columns", "label"))
     lane, partition_types, spark = options["lane"], options["partition_types"], options.get("spark")
@@ -61,7 +61,7 @@ def request_of_call(
     validate_argument_words(lane, partition_types, grouped, any(map(is_path, given)))
     beside = None if truth is None else TruthColumns.of(label, truth_columns)
     if truth_columns is not None and truth is None:
-        raise SpecError("truth_columns names columns of a truth, but there is no truth")
+        raise SpecError("truth_columns is given, but truth is not")
     models = None if apart is None else tuple(apart)
     if (column := columns[MODEL.key]) is not None:
         if apart is not None:
@@ -75,12 +75,12 @@ def request_of_call(
     label = label if truth is None else None
     named = Roles.named(columns, group, label, beside, options["relevance"], slices, models, past)
     definitions = Definitions.of(library, settings, joins=named.joins)
-    asked = {**asked, "buckets": buckets, "ties_asked": settings["ties"] is not None}
-    asked["tiers"] = None if options.get("tiers") is None else Tiers.parse(options["tiers"])
-    asked["has_catalog"] = options.get("catalog") is not None
+    settings_of_plan = {**settings_of_plan, "buckets": buckets, "has_ties": settings["ties"] is not None}
+    settings_of_plan["tiers"] = None if options.get("tiers") is None else Tiers.parse(options["tiers"])
+    settings_of_plan["has_catalog"] = options.get("catalog") is not None
     of_catalog = _catalog_columns(options, named)
-    asked["has_since"] = of_catalog is not None and of_catalog[1] is not None
-    roles, plan = plan_request(named, metrics, definitions, library, **asked)
+    settings_of_plan["has_since"] = of_catalog is not None and of_catalog[1] is not None
+    roles, plan = plan_request(named, metrics, definitions, library, **settings_of_plan)
     counts: Counter[tuple[str, str]] = Counter()
 
     def side(subject: str, given: Any, own: Roles, what: str) -> SideRows:
@@ -118,7 +118,7 @@ def _catalog_columns(options: Mapping[str, Any], roles: Roles) -> tuple[str, str
     if options.get("catalog") is not None:
         return columns_of_catalog(columns, roles)
     if columns is not None:
-        raise SpecError("catalog_columns names columns of a catalog, but there is no catalog")
+        raise SpecError("catalog_columns is given, but catalog is not")
     return None
 
 
@@ -142,6 +142,6 @@ def _past(options: Mapping[str, Any], stored: PopularityDays | None) -> tuple[di
         if given is not None:
             columns[name] = options.get(f"{name}_columns") or {}
         elif options.get(f"{name}_columns") is not None:
-            raise SpecError(f"{name}_columns names columns of {name}, but there are none")
+            raise SpecError(f"{name}_columns is given, but {name} is not")
     days = 0 if stored is None else len(stored.days)
     return {name: given for name, given in rows.items() if given is not None}, PastColumns(columns, exclude, days)

@@ -1,4 +1,4 @@
-"""Read the catalog (a table of items) before the evaluation, with only the columns in use.
+"""The catalog (a table of items), read before the evaluation with only the columns in use.
 
 Buckets look up items in it.
 """

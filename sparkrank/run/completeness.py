@@ -32,10 +32,10 @@ INPUT, TRUTH = "input", "truth"
 
 @dataclass(frozen=True)
 class Completeness:
-    """What the spec expects of the inputs of a day.
+    """The expectations of a spec about the inputs of a day.
 
-    ``least`` has, by input, the lowest allowed numbers of rows, each with a text about its setting. ``warnings`` are
-    about checks that were skipped.
+    ``least`` has, by input, the lowest allowed numbers of rows, each with a text about its setting. ``warnings`` name
+    the checks that were skipped.
     """
 
     least: Mapping[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Completeness:
 
     @classmethod
     def of(cls, spec: Spec, day: str, sides: Mapping[str, SideRows], spark: SparkSession | None) -> Completeness:
-        """Return what ``spec`` expects for ``day``. ``sides`` has the rows of each input by its name, such as truth.
+        """Return the expectations of ``spec`` for ``day``. ``sides`` has the rows of each input by name, such as truth.
 
         Raise :class:`InputError` if a marker file is missing, if the newest commit is too old, or if the tables of the
         day before cannot be read.
@@ -59,18 +59,18 @@ class Completeness:
                 validate_markers(sides[what], expect.marker)
             if expect.newer_than is not None:
                 validate_age(sides[what], expect.newer_than, dt.datetime.now(dt.timezone.utc))
-            asked = [] if expect.min_rows is None else [(float(expect.min_rows), f"min_rows is {expect.min_rows}")]
+            limits = [] if expect.min_rows is None else [(float(expect.min_rows), f"min_rows is {expect.min_rows}")]
             if expect.min_fraction_of_yesterday is not None:
                 yesterday = (dt.date.fromisoformat(day) - dt.timedelta(1)).isoformat()
                 before = _rows_of(on_day(spec.output.path, yesterday), yesterday, spark) if before is None else before
                 share, key = expect.min_fraction_of_yesterday, "min_fraction_of_yesterday"
                 if what in before:
                     words = f"{key} is {share:g} of the {before[what]} rows of {yesterday}"
-                    asked.append((share * before[what], words))
+                    limits.append((share * before[what], words))
                 else:
                     sentence = f"{what}.expect.{key} is not checked: {yesterday} has no tables under output.path"
                     warnings.append(CodedSentence("expectation_not_checked", sentence))
-            least[what] = tuple(asked)
+            least[what] = tuple(limits)
         return cls(least, tuple(warnings))
 
     def validate_row_count(self, partials: Partials) -> None:
@@ -79,8 +79,8 @@ class Completeness:
         rows = {INPUT: partials.counts.get((checks.ROWS_READ, ""), 0) - truth, TRUTH: truth}
         rows |= {name: partials.counts.get((check, ""), 0) for name, check in checks.PAST_ROWS.items()}
         rows |= {_of_model(model): count for (check, model), count in partials.counts.items() if check in _OF_MODEL}
-        for what, asked in self.least.items():
-            for least, words in asked:
+        for what, limits in self.least.items():
+            for least, words in limits:
                 if rows[what] < least:
                     unmet = f"{rows[what]} rows were read, and {what}.expect.{words} (nothing was written)"
                     raise InputError(f"the {what} is incomplete: {unmet}")
@@ -112,7 +112,7 @@ def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int
 
 
 def validate_markers(side: SideRows, marker: str) -> None:
-    """Raise :class:`InputError` if a folder of ``side`` lacks the file ``marker``, which marks it as complete."""
+    """Raise :class:`InputError` if a folder of an input lacks the file ``marker``, which marks it as complete."""
     assert side.path is not None  # noqa: S101 - a spec with a marker has a path
     try:
         stored = StoredFiles.at(side.path, side.what, side.format)
@@ -129,7 +129,7 @@ def validate_markers(side: SideRows, marker: str) -> None:
 
 
 def validate_age(side: SideRows, newer_than: str, now: dt.datetime) -> None:
-    """Raise :class:`InputError` if no commit that is younger than ``newer_than`` added rows of the day to ``side``.
+    """Raise :class:`InputError` if no commit younger than ``newer_than`` added rows of the day to an input.
 
     ``now`` is the present time.
     """
@@ -143,6 +143,6 @@ def validate_age(side: SideRows, newer_than: str, now: dt.datetime) -> None:
     if now - newest > allowed:
         time, age = newest.isoformat(timespec="seconds"), age_text(now - newest)
         raise InputError(
-            f"the {side.what} is incomplete: the newest commit with rows of the day is of {time}, {age} ago, and {key} "
-            f"is {newer_than}"
+            f"the {side.what} is incomplete: the newest commit with rows of the day was made at {time}, {age} ago, and "
+            f"{key} is {newer_than}"
         )

@@ -1,4 +1,4 @@
-"""Make the request of a spec for one day, and list the locations that are read and written for that day."""
+"""The request of a spec for one day, and the locations that the day reads and writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the steps of every evaluation: open the rows, check their schema, count, evaluate, and refuse or warn."""
+"""The steps of every evaluation: open the rows, check their schema, count, evaluate, and refuse or warn."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sparkrank.base.errors import MOST_SENTENCE, shorten
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.lanes import Lane
 from sparkrank.engines.request import Request
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import PassResult
 from sparkrank.inputs.buckets import bucket_count
 from sparkrank.inputs.field_paths import elements_of
 from sparkrank.metrics.uncertainty import Comparison
@@ -38,7 +38,7 @@ class EvaluationOutcome:
     request: Request
     lane: Lane
     buckets: int
-    solved: Solved
+    solved: PassResult
     metrics: pa.Table
     warnings: list[str]
 
@@ -53,7 +53,7 @@ class EvaluationOutcome:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenRequest:
     """A request whose rows have passed the check of their schema. ``lane`` evaluates it in ``buckets`` buckets.
 
     ``rows`` is an upper bound on the number of rows, or 0 if they were not counted.
@@ -68,8 +68,8 @@ class Opened:
     def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> EvaluationOutcome:
         """Evaluate the rows in one pass. If ``files`` is given, the workers write the group table there.
 
-        Raise :class:`sparkrank.base.errors.InputError` if the rows cannot be used or a limit is exceeded. After any
-        error, all files written to ``files`` are removed.
+        Raise :class:`InputError` if the rows cannot be used or a limit is exceeded. After any error, all files written
+        to ``files`` are removed.
         """
         try:
             with stages.stage("evaluate", self.rows):
@@ -88,7 +88,7 @@ class Opened:
                 files.discard()
             raise
 
-    def _checked(self, solved: Solved) -> EvaluationOutcome:
+    def _checked(self, solved: PassResult) -> EvaluationOutcome:
         request, plan, limits = self.request, self.request.plan, self.request.limits
         counts = {**solved.partials.counts, **request.counts}
         solved = replace(solved, partials=with_catalogue(replace(solved.partials, counts=counts), plan))
@@ -113,7 +113,7 @@ class Opened:
         return outcome
 
 
-def _slower(solved: Solved) -> Iterator[str]:
+def _slower(solved: PassResult) -> Iterator[str]:
     """Yield a warning for each refusal by the Spark session that made the evaluation slower.
 
     Usual refusals are only logged.
@@ -125,7 +125,7 @@ def _slower(solved: Solved) -> Iterator[str]:
             yield str(refusal)
 
 
-def open_request(request: Request, stages: Stages) -> Opened:
+def open_request(request: Request, stages: Stages) -> OpenRequest:
     """Open the lane for ``request``, check the schema of its rows, and count the rows if ``buckets`` is not given.
 
     Raise the errors of :func:`sparkrank.run.lane.open_lane`, or an error if a column is missing or has a wrong type.
@@ -138,9 +138,9 @@ def open_request(request: Request, stages: Stages) -> Opened:
         request = with_item_tables(request, lane)
     with stages.stage("count"):
         if not request.plan.keys:
-            return Opened(request, lane, 1)
+            return OpenRequest(request, lane, 1)
         if request.buckets is not None:
-            return Opened(request, lane, request.buckets)
+            return OpenRequest(request, lane, request.buckets)
         rows = lane.rows()
         buckets = bucket_count(rows, request.bucket_rows, len(request.plan.models))
-        return Opened(request, lane, buckets, rows=rows)
+        return OpenRequest(request, lane, buckets, rows=rows)

@@ -1,4 +1,4 @@
-"""Read the tables of items before the evaluation, and send them to the workers, whose buckets look items up."""
+"""The tables of items, read before the evaluation and sent to the workers, whose buckets look items up."""
 
 from __future__ import annotations
 

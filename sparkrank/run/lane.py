@@ -1,4 +1,4 @@
-"""Choose the lane (scan, local or frame) of a request, in the same way for every function and command."""
+"""The choice of the lane (scan, local or frame) of a request, the same for every function and command."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sparkrank.base.errors import (
     itemize,
     shorten,
 )
+from sparkrank.engines.input_frames import lacks_format
 from sparkrank.engines.lanes import LANES, Lane, grouped_lanes, row_memory_lanes
-from sparkrank.engines.reading import lacks_format
 from sparkrank.engines.request import AUTO, Request
 from sparkrank.engines.spark.frame_lane import FrameLane
 from sparkrank.engines.spark.session_features import has_pyspark
@@ -40,7 +40,7 @@ def open_lane(request: Request) -> Lane:
     """
     if (reason := _why_not_grouped(request)) is not None:
         raise SpecError(f"grouped is {request.grouped}, but {reason}")
-    lane = _first_that_takes(request) if request.lane == AUTO else _asked(request)
+    lane = _first_that_takes(request) if request.lane == AUTO else _named_lane(request)
     logging.getLogger(__name__).info("lane %s: %s", lane.name, shorten(lane.reason, MOST_SENTENCE))
     if request.grouped not in BY_ITSELF and not lane.takes_grouped:
         raise SpecError(
@@ -105,7 +105,7 @@ def _first_that_takes(request: Request) -> Lane:
     )
 
 
-def _asked(request: Request) -> Lane:
+def _named_lane(request: Request) -> Lane:
     kind = LANES[request.lane]
     reason = kind.why_not(request)
     if reason is not None:

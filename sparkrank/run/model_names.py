@@ -1,4 +1,4 @@
-"""Read the names of the models in a long table (one model per row) from its model column, before the plan is made."""
+"""The names of the models in a long table (one model per row), read from its model column before the plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Count the popularity of items in a separate pass over the interactions, which reads only groups and items.
+"""The popularity of items, from a separate pass over the interactions that reads only groups and items.
 
 Stored days may take the place of the interactions. These days have counted the items of their relevant rows.
 """
@@ -107,9 +107,9 @@ def popularity_states_of(request: Request, kind: pa.DataType) -> Partials:
         solved.release()
 
 
-def _of_stored_days(asked: PopularityDays, request: Request) -> Partials:
+def _of_stored_days(days: PopularityDays, request: Request) -> Partials:
     """Return the counts of items of stored days, their number of rows, and the number of days without counts."""
-    items, missing = stored_popularity(asked, request.spark or request.session)
+    items, missing = stored_popularity(days, request.spark or request.session)
     counts = {
         (checks.PAST_ROWS[INTERACTIONS], ""): int((items.coded.shown // UNIT).sum()),
         (checks.DAYS_WITHOUT_POPULARITY, ""): len(missing),

@@ -1,4 +1,4 @@
-"""Make the table ``runs``, which records the time, versions and settings of a run."""
+"""The table ``runs``, which records the time, versions and settings of a run."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[
     return Origin(spec_hash, run_id_of(name, spec_hash, name, *days))
 
 
-def run_id_of(name: str, *asked: str) -> str:
-    """Return the run ID of the day or window ``name``, which is the same for equal texts ``asked``."""
-    question = " ".join((*asked, __version__))
+def run_id_of(name: str, *texts: str) -> str:
+    """Return the run ID of the day or window ``name``, which is the same for equal ``texts``."""
+    question = " ".join((*texts, __version__))
     return f"{name}-{hashlib.sha256(question.encode()).hexdigest()[:12]}"
 
 

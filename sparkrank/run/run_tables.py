@@ -1,4 +1,4 @@
-"""Make all tables of a day's run from the results of its evaluation."""
+"""All tables of a day's run, made from the results of its evaluation."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from sparkrank.engines.spark.session_settings import with_session
 from sparkrank.inputs.window import spans
 from sparkrank.run.provenance import origin_of, runs_table
 from sparkrank.schemas.tables import RUNS
-from sparkrank.tables.rows.finished import Finished
+from sparkrank.tables.rows.finished import FinishedEvaluation
 from sparkrank.tables.rows.outputs import output_tables
 from sparkrank.tables.rows.results import with_origin
-from sparkrank.tables.rows.states import of_run
+from sparkrank.tables.rows.states import with_run_id
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
     from sparkrank.config import Spec
-    from sparkrank.engines.result import Solved
+    from sparkrank.engines.result import PassResult
     from sparkrank.metrics import Plan
     from sparkrank.run.execute import EvaluationOutcome
     from sparkrank.run.stages import Stages
@@ -65,7 +65,7 @@ def tables_of_run(
     spec: Spec,
     day: str,
     plan: Plan,
-    solved: Solved,
+    solved: PassResult,
     made: tuple[pa.Table, pa.Table, pa.Table | None],
     parts: RunParts,
     started_at: dt.datetime,
@@ -77,7 +77,7 @@ def tables_of_run(
     compared = None if comparisons is None else with_origin(comparisons, origin)
     source = with_session(spec.source(), parts.session)
     named = with_origin(metrics, origin), quality, compared
-    tables: dict[str, Any] = output_tables(Finished(plan, solved, origin, *named, spec.output.blocks, source))
+    tables: dict[str, Any] = output_tables(FinishedEvaluation(plan, solved, origin, *named, spec.output.blocks, source))
     own: dict[str, Any] = {
         "lane": parts.lane,
         "lane_reason": parts.lane_reason,
@@ -88,4 +88,4 @@ def tables_of_run(
     }
     run = (spec, origin, started_at, stages, parts.spark, parts.session, solved.partials.loops, solved.refusals)
     tables["runs"] = partial(runs_table, RUNS.schema, *run, **own)
-    return of_run(tables, origin.run_id)
+    return with_run_id(tables, origin.run_id)

@@ -1,4 +1,4 @@
-"""Start and stop the Spark session of a command."""
+"""The Spark session of a command: its start and its end."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def spark_session(name: str) -> SparkSession:
         from pyspark.sql import SparkSession
     except ImportError:
         raise SparkrankError(
-            "there is no pyspark: run through spark-submit, install sparkrank's extra spark, or set engine.lane: local"
+            "pyspark is not installed: run through spark-submit, install sparkrank's extra spark, or set engine.lane: "
+            "local"
         ) from None
     validate_version(pyspark.__version__)
     quieten_pyspark()
@@ -95,8 +96,10 @@ def _over_connect() -> bool:
     """Return whether the session uses Spark Connect, whose server has its own log."""
     from pyspark.sql import is_remote
 
-    asked = os.environ.get("SPARK_API_MODE", "").lower() == "connect" or os.environ.get("SPARK_CONNECT_MODE") == "1"
-    return asked or is_remote() or "SPARK_REMOTE" in os.environ
+    is_remote_mode = (
+        os.environ.get("SPARK_API_MODE", "").lower() == "connect" or os.environ.get("SPARK_CONNECT_MODE") == "1"
+    )
+    return is_remote_mode or is_remote() or "SPARK_REMOTE" in os.environ
 
 
 def _logging_is_configured() -> bool:
@@ -106,10 +109,12 @@ def _logging_is_configured() -> bool:
     """
     from pyspark import SparkContext
 
-    asked = SparkContext.getSystemProperty  # spark-submit passes settings of Spark to the driver as system properties
-    if "LOG4J_CONFIGURATION_FILE" in os.environ or any(map(asked, (_LOG_LEVEL, *_LOG4J_PROPERTIES))):
+    property_of = (
+        SparkContext.getSystemProperty
+    )  # spark-submit passes settings of Spark to the driver as system properties
+    if "LOG4J_CONFIGURATION_FILE" in os.environ or any(map(property_of, (_LOG_LEVEL, *_LOG4J_PROPERTIES))):
         return True
-    places = map(Path, (asked("java.class.path") or "").split(os.pathsep))
+    places = map(Path, (property_of("java.class.path") or "").split(os.pathsep))
     return any((place / file).is_file() for place in places for file in _LOG4J_FILES)
 
 

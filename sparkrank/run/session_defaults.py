@@ -1,10 +1,10 @@
-"""The settings that a command gives to the session that it starts, unless the user or the site has set them."""
+"""The settings that a command gives to a new session, unless the user or the site has set them."""
 
 from __future__ import annotations
 
 import os
 
-from sparkrank.engines.spark.unix_sockets import Asked, unix_sockets
+from sparkrank.engines.spark.unix_sockets import SettingReader, unix_sockets
 
 # conf/spark-defaults.conf has the reasons. The settings beside a value are alternatives by which a site may have
 # chosen.
@@ -16,12 +16,12 @@ _DELAY, _DELAY_MS = "MIMALLOC_PURGE_DELAY", "600000"
 _OF_WORKERS = "spark.executorEnv."
 
 
-def session_defaults(asked: Asked) -> dict[str, str]:
-    """Return the recommended settings that are not set. ``asked`` returns the value of a setting, or None.
+def session_defaults(read: SettingReader) -> dict[str, str]:
+    """Return the recommended settings that are not set. ``read`` returns the value of a setting, or None.
 
     They take effect only if given before Spark's context is made.
     """
-    chosen = {name: value for name, (value, others) in _SHUFFLE.items() if not any(map(asked, (name, *others)))}
-    if _DELAY not in os.environ and not asked(_OF_WORKERS + _DELAY):
+    chosen = {name: value for name, (value, others) in _SHUFFLE.items() if not any(map(read, (name, *others)))}
+    if _DELAY not in os.environ and not read(_OF_WORKERS + _DELAY):
         chosen[_OF_WORKERS + _DELAY] = _DELAY_MS
-    return chosen | dict(unix_sockets(asked))
+    return chosen | dict(unix_sockets(read))

@@ -1,4 +1,4 @@
-"""Time the named stages of a run, and write progress lines to stderr during a long stage."""
+"""The named stages of a run: their times, and progress lines on stderr during a long stage."""
 
 from __future__ import annotations
 
@@ -48,7 +48,8 @@ class Stages:
         except MemoryError as error:
             lacking = f" ({error})" if isinstance(error, NotEnoughMemoryError) else ""
             raise OutOfMemoryError(
-                f"{name} needs more memory than this process may use{lacking}: give it more, or ask for fewer metrics"
+                f"{name} needs more memory than this process may use{lacking}: allow more memory, or request fewer "
+                "metrics"
             ) from None
         finally:
             self.seconds[name] = round(time.monotonic() - started, 3)

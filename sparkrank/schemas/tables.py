@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a row of a Markdown table is one line
-"""The schemas of all tables that a run writes, and the columns of the numbers that states store in such tables.
+"""The schemas of all tables that a run writes, and the columns of numbers for states.
 
 :mod:`sparkrank.tables.rows.outputs` makes the rows, and lists the tables in the order used in ``docs/tables.md``.
 """
@@ -20,7 +20,10 @@ TIME = pa.timestamp("us", tz="UTC")
 
 @dataclass(frozen=True)
 class TableColumn:
-    """A column: its ``name``, ``type`` and ``meaning`` (in Markdown). If ``limbs``, it is stored as one column per limb."""
+    """A column: its ``name``, ``type`` and ``meaning`` (in Markdown).
+
+    If ``limbs``, the column has exact sums, and is stored as six columns of floats that add up to them.
+    """
 
     name: str
     type: pa.DataType
@@ -48,8 +51,8 @@ _TYPES = {
 def columns(text: str) -> tuple[TableColumn, ...]:
     """Parse ``text``, in which each line describes columns as ``names type: meaning``.
 
-    A line that begins with four spaces continues the line before it. The type ``limbs`` means the limbs of an exact sum
-    (:mod:`sparkrank.numeric.exact_sums`).
+    A line that begins with four spaces continues the line before it. The type ``limbs`` means an exact sum as six
+    floats (:mod:`sparkrank.numeric.exact_sums`).
     """
     listed = []
     for line in text.replace("\n    ", " ").splitlines():

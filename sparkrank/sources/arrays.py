@@ -36,7 +36,7 @@ from sparkrank.sources.values import double_values, float_values, item_values, k
 
 
 def whole_lists(rows: pa.Table, arrays: Sequence[str], texts: Sequence[str]) -> Iterator[pa.Table]:
-    """Divide ``rows`` into parts that can be evaluated at once. ``texts`` are the columns repeated for each element."""
+    """Divide ``rows`` into tables that fit a bucket. ``texts`` are the columns repeated for each array element."""
     for part in in_parts(rows, bytes_of_elements(arrays, texts)):
         yield from in_parts(part, partial(elements_in, arrays=arrays), BUCKET_ROWS)
 

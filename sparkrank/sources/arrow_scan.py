@@ -19,23 +19,28 @@ def filtered(
     scan: Callable[..., Iterator[pa.RecordBatch]], columns: Sequence[str], where: Condition | None
 ) -> Iterator[pa.RecordBatch]:
     """Yield ``columns`` for the rows where ``where`` is true. ``scan`` is called with ``columns`` and a ``filter``."""
-    of_groups, of_rows = (None, None) if where is None else (where.of_groups, where.of_rows)
-    if of_rows is None:
-        yield from scan(columns=list(columns), filter=of_groups)
+    row_group_filter, row_filter = (None, None) if where is None else (where.row_group_filter, where.row_filter)
+    if row_filter is None:
+        yield from scan(columns=list(columns), filter=row_group_filter)
         return
-    for batch in scan(columns={name: pc.field(name) for name in columns} | {_HOLDS: of_rows}, filter=of_groups):
+    for batch in scan(
+        columns={name: pc.field(name) for name in columns} | {_HOLDS: row_filter}, filter=row_group_filter
+    ):
         yield batch.filter(batch[_HOLDS]).select(list(columns))
 
 
-def in_splits(parts: Iterable[tuple[T, int]], split_rows: int, most: int | None = None) -> list[list[T]]:
-    """Group ``parts`` (part, rows) into splits of about ``split_rows`` rows and up to ``most`` parts, largest first."""
+def in_splits(items: Iterable[tuple[T, int]], split_rows: int, most: int | None = None) -> list[list[T]]:
+    """Group ``items``, pairs of an item and its rows, into splits of about ``split_rows`` rows, largest first.
+
+    A split has up to ``most`` items.
+    """
     splits: list[list[T]] = []
     sizes: list[int] = []
-    for part, rows in parts:
+    for item, rows in items:
         if not splits or sizes[-1] + rows > split_rows or len(splits[-1]) == most:
             splits.append([])
             sizes.append(0)
-        splits[-1].append(part)
+        splits[-1].append(item)
         sizes[-1] += rows
     return [splits[index] for index in sorted(range(len(sizes)), key=sizes.__getitem__, reverse=True)]
 

@@ -30,7 +30,7 @@ MOST_OF_A_CORE = 1 / 2
 
 
 class FileSet(NamedTuple):
-    """The files that one task reads as a whole, each with the number of its side, and their total number of rows."""
+    """The files that one task reads as a whole, each with the number of its input, and their total number of rows."""
 
     files: tuple[tuple[int, FileSplit], ...]
     rows: int
@@ -40,8 +40,8 @@ class FileSet(NamedTuple):
 class Colocation:
     """The place of all rows of a group: in one of the ``files``, in one of the ``folders``, or ``sorted`` in one file.
 
-    Files of several sides are read together if they have the same number, or the same ``values`` of partitions: of
-    folders, or of a table whose metadata has them. If ``values`` is None, these are all that the files of every side
+    Files of several inputs are read together if they have the same number, or the same ``values`` of partitions: of
+    folders, or of a table whose metadata has them. If ``values`` is None, these are all that the files of every input
     have. Otherwise ``auto`` has chosen them.
     """
 
@@ -69,13 +69,13 @@ class Colocation:
         return f"grouped: {self.by} does not hold; leave it out"
 
     def file_sets(self, sides: Sequence[Sequence[FileSplit]]) -> list[FileSet]:
-        """Return the files of all ``sides`` in sets, each of which one task reads, the largest set first.
+        """Return the files of all inputs (``sides``) in sets, each of which one task reads, the largest set first.
 
-        Raises :class:`SpecError` if groups should stand in folders, but the files of a side are not in folders.
+        Raises :class:`SpecError` if groups should stand in folders, but the files of an input are not in folders.
         """
         values = self._values(sides)
         if self.by == "folders" and not values:
-            raise SpecError("grouped is folders, but no folder names (key=value) give a column that all sides have")
+            raise SpecError("grouped is folders, but no folder name (key=value) gives a column that all inputs have")
         sets: defaultdict[tuple[object, ...], list[tuple[int, FileSplit]]] = defaultdict(list)
         for side, files in enumerate(sides):
             for file in files:

@@ -46,7 +46,7 @@ def check_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input
 
 
 def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Schema:
-    """Return a schema that fits the bucket rows of all sides. Integers and floats take the widest type."""
+    """Return a schema that fits the bucket rows of all inputs (``sides``). Integers and floats take the widest type."""
     read = [pa.schema(list(map(schema.field, needed_columns(roles, plan)))) for schema, roles in sides]
     schemas = [
         bucket_rows(columns.empty_table(), roles, plan).schema for columns, (_, roles) in zip(read, sides, strict=True)
@@ -57,7 +57,7 @@ def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Sc
 def bucket_tables(
     tables: Iterable[pa.Table], roles: Roles, plan: Plan, schema: pa.Schema, first: int
 ) -> Iterator[pa.Table]:
-    """Convert ``tables`` of one side to bucket rows with the ``schema`` of all sides, in tables of bounded size.
+    """Convert ``tables`` of one input to bucket rows with the ``schema`` of all inputs, in tables of bounded size.
 
     Lists in arrays are numbered from ``first``.
     """
@@ -69,13 +69,13 @@ def bucket_tables(
             first += table.num_rows
             rows = rows if rows.schema == schema else rows.select(schema.names).cast(schema)
         except pa.ArrowInvalid as error:
-            what = "the input" if not plan.joins else "the lists" if roles.scores else roles.of_past or "the truth"
+            what = "the input" if not plan.joins else "the lists" if roles.scores else roles.past_name or "the truth"
             raise InputError(f"a value of {what} cannot be evaluated: {shorten(first_line(error))}") from error
         yield rows
 
 
 def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.Table:
-    """Convert the ``rows`` of a side to bucket rows. Rows with arrays are lists, numbered from ``first``."""
+    """Convert the ``rows`` of one input to bucket rows. Rows with arrays are lists, numbered from ``first``."""
     if roles.true_items is not None:
         return array_rows(rows, roles, plan, first)
     nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
@@ -93,14 +93,14 @@ def bucket_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int = 0) -> pa.
         columns |= {score_column(index): nothing for index in range(plan.scores_of_row)}
     for role in row_roles():
         if role.needed(plan):
-            named = roles.of_rows.get(role.key)
+            named = roles.row_columns.get(role.key)
             columns[role.key] = _missing(role, roles, rows.num_rows) if named is None else _read(rows, role, named)
-    if plan.has_sparse_propensities and PROPENSITY in roles.of_rows:
+    if plan.has_sparse_propensities and PROPENSITY in roles.row_columns:
         columns[PROPENSITY] = _of_relevant_rows(columns[PROPENSITY], columns[LABEL])
     if plan.long:
         columns[MODEL] = _model_numbers(columns[MODEL], roles, plan)
     if plan.joins:
-        is_truth = not roles.scores and roles.of_past is None
+        is_truth = not roles.scores and roles.past_name is None
         columns[TRUTH] = pa.chunked_array([pa.repeat(is_truth, rows.num_rows)])
         if is_truth and roles.label is None:
             columns[LABEL] = pc.if_else(pc.is_valid(columns[ITEM]), pa.scalar(1, pa.int8()), None)
@@ -127,7 +127,7 @@ def _numbered_columns(rows: pa.Table, roles: Roles, plan: Plan) -> dict[str, pa.
     nothing = pa.chunked_array([pa.nulls(rows.num_rows)])
     columns = {}
     for index, source in plan.row_slices:
-        columns[slice_column(index)] = nothing if roles.of_past else _read(rows, slice_role(source), source.column)
+        columns[slice_column(index)] = nothing if roles.past_name else _read(rows, slice_role(source), source.column)
     for index, column in enumerate(plan.group_weights):  # the weight of a group comes from its list alone
         columns[group_weight_column(index)] = nothing if not roles.scores else _read(rows, GROUP_WEIGHT, column)
     for index, value in plan.row_values:
@@ -137,13 +137,13 @@ def _numbered_columns(rows: pa.Table, roles: Roles, plan: Plan) -> dict[str, pa.
 
 
 def _missing(role: Role, roles: Roles, rows: int) -> pa.ChunkedArray:
-    is_null = role.missing is None or roles.of_past
+    is_null = role.missing is None or roles.past_name
     return pa.chunked_array([pa.nulls(rows) if is_null else pa.repeat(role.missing, rows)])
 
 
 def past_number(roles: Roles, plan: Plan) -> int:
-    """Return the number of the table of the past with the columns ``roles``, from 1, or 0 for another side."""
-    return 0 if roles.of_past is None else plan.past.index(roles.of_past) + 1
+    """Return the number of the table of the past with the columns ``roles``, from 1, or 0 for another input."""
+    return 0 if roles.past_name is None else plan.past.index(roles.past_name) + 1
 
 
 def key_rows(rows: pa.Table, roles: Roles) -> pa.Table:
@@ -160,7 +160,7 @@ def _model_numbers(names: pa.ChunkedArray, roles: Roles, plan: Plan) -> pa.Chunk
         return names if pa.types.is_dictionary(names.type) else names.dictionary_encode()
     if not roles.scores:
         return names.cast(pa.int16())
-    if MODEL in roles.of_rows:
+    if MODEL in roles.row_columns:
         models = pa.array(plan.models)
         if not pa.types.is_dictionary(names.type):
             return pc.index_in(names, models).cast(pa.int16())

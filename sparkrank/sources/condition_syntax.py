@@ -41,25 +41,25 @@ def validate_condition(condition: str) -> None:
     >>> validate_condition("surface = = 'home'")
     Traceback (most recent call last):
         ...
-    ValueError: it is no SQL condition: a value is missing before "= 'home'"
+    ValueError: it is not an SQL condition: a value is missing before "= 'home'"
     """
     opened: list[str] = []
     before = Token("start", "", "")
     for token in _tokens(re.sub(r"\{[^{}]*\}", lambda mark: "1" * len(mark[0]), condition)):
         where = f"before {quote(token.rest)}" if token.rest else "at the end"
         if token.kind == "closes" and (not opened or _CLOSED_BY[opened.pop()] != token.text):
-            raise ValueError(f"it is no SQL condition: {token.text} closes nothing {where}")
+            raise ValueError(f"it is not an SQL condition: {token.text} closes nothing {where}")
         if _lacks_value(before, token):
-            raise ValueError(f"it is no SQL condition: a value is missing {where}")
+            raise ValueError(f"it is not an SQL condition: a value is missing {where}")
         if not opened and (token.kind == "comma" or _lacks_operator(before, token)):
-            raise ValueError(f"it is no SQL condition: an operator is missing {where}")
+            raise ValueError(f"it is not an SQL condition: an operator is missing {where}")
         if before.kind == "is" and token.text not in _AFTER_IS:
-            raise ValueError(f"it is no SQL condition: {before.text} takes NULL, TRUE or FALSE, but stands {where}")
+            raise ValueError(f"it is not an SQL condition: {before.text} takes NULL, TRUE or FALSE, but is {where}")
         if token.kind == "opens":
             opened.append(token.text)
         before = token
     if opened:
-        raise ValueError(f"it is no SQL condition: {opened[-1]} is not closed")
+        raise ValueError(f"it is not an SQL condition: {opened[-1]} is not closed")
 
 
 class Token(NamedTuple):
@@ -88,7 +88,7 @@ def _tokens(condition: str) -> Iterator[Token]:
     while place < len(condition):
         match, rest = _TOKEN.match(condition, place), condition[place:]
         if match is None:
-            raise ValueError(f"it is no SQL condition: {quote(rest)} is not understood")
+            raise ValueError(f"it is not an SQL condition: {quote(rest)} is not understood")
         place, token = match.end(), match[0].upper()
         if match.lastgroup != "space":
             yield Token(_KINDS.get(token, str(match.lastgroup)), token, rest)

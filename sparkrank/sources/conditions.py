@@ -41,12 +41,12 @@ Token = tuple[str, str]
 
 
 class UntranslatableError(ValueError):
-    """Raised for a condition that only Spark can evaluate. The message says why."""
+    """The error for a condition that only Spark can evaluate. The message says why."""
 
 
 @dataclass(frozen=True)
 class ColumnTest:
-    """A ``column`` of the type ``kind``, a ``sign`` (an operator, IN, IS NULL, IS NOT NULL), and its ``values``."""
+    """A test of a ``column`` of the type ``kind`` by a ``sign`` (an operator, IN, IS [NOT] NULL) and ``values``."""
 
     column: str
     sign: str
@@ -71,14 +71,14 @@ class ColumnTest:
 
 @dataclass(frozen=True)
 class Condition:
-    """Two expressions that must both be true. None stands for an expression that is always true.
+    """A condition on rows: two expressions that must both be true. None stands for one that is always true.
 
-    Row groups may be skipped by ``of_groups``. Only ``of_rows`` may be true for NaN, which row-group statistics omit.
-    Both together are the ``comparisons`` joined by AND, if these are known.
+    Readers may skip row groups by ``row_group_filter``. Only ``row_filter`` may be true for NaN, which row-group
+    statistics omit. Both together are the ``comparisons`` joined by AND, if these are known.
     """
 
-    of_groups: pc.Expression | None
-    of_rows: pc.Expression | None
+    row_group_filter: pc.Expression | None
+    row_filter: pc.Expression | None
     columns: frozenset[str] = frozenset()  # the columns that the condition reads
     comparisons: tuple[ColumnTest, ...] = ()
 
@@ -96,8 +96,8 @@ def pushed_down(condition: str, schema: pa.Schema) -> Condition:
         part, rest = _comparison(rest[1:], schema)
         parts.append(part)
     sides = ([part.holds for part in parts if part.for_nan == is_for_nan] for is_for_nan in (False, True))
-    of_groups, of_rows = (functools.reduce(operator.and_, side) if side else None for side in sides)
-    return Condition(of_groups, of_rows, frozenset(part.column for part in parts), tuple(parts))
+    row_group_filter, row_filter = (functools.reduce(operator.and_, side) if side else None for side in sides)
+    return Condition(row_group_filter, row_filter, frozenset(part.column for part in parts), tuple(parts))
 
 
 def _tokens(condition: str) -> list[Token]:

@@ -41,7 +41,7 @@ _GONE = re.compile(r"Object at location (.+?) not found|File not found: (\S+)") 
 
 
 def open_delta(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
-    """Open the files of the Delta table of ``side``, or its rows if the files alone do not determine them.
+    """Open the files of the Delta table of an input (``side``), or its rows if the files do not determine them.
 
     Files that the condition of ``side`` rules out by their partition are not opened.
     """
@@ -139,14 +139,14 @@ def _where_possible(
         for file, place in zip(files, _places(inside, (file[_PATH] for file in files)), strict=True)
     ]
     try:
-        where = None if side.where is None else pushed_down(side.where, plain_schema(schema)).of_groups
+        where = None if side.where is None else pushed_down(side.where, plain_schema(schema)).row_group_filter
     except UntranslatableError:  # Spark will read the rows
         return fragments
     return list(ds.FileSystemDataset(fragments, schema, parquet, store).get_fragments(where))
 
 
 def kept_files(side: SideRows) -> tuple[int, int]:
-    """Return the number of files of a table that the condition of ``side`` leaves, and the number of all files."""
+    """Return the number of files of a table that the condition of an input leaves, and the number of all files."""
     table = delta_table(side)
     files = pa.table(table.get_add_actions(flatten=True))
     schema, by_folder = _schemas(table)
@@ -155,7 +155,7 @@ def kept_files(side: SideRows) -> tuple[int, int]:
 
 
 def last_addition(side: SideRows) -> datetime | None:
-    """Return the time of the newest commit that added a file whose partition the condition of ``side`` may leave."""
+    """Return the time of the newest commit with a new file in a partition that an input's condition may leave."""
     table = delta_table(side)
     schema, by_folder = _schemas(table)
     folder = file_system(str(side.path))

@@ -50,9 +50,9 @@ def reads_delta() -> bool:
 
 
 def at_version(side: SideRows) -> SideRows:
-    """Return ``side`` at the requested version of its table, or at the current one, with the version in its name.
+    """Return an input at the requested version of its table, or at the current one, with the version in its name.
 
-    Without deltalake, Spark finds the version, and ``side`` is returned unchanged.
+    Without deltalake, Spark finds the version, and the input is returned unchanged.
     """
     if side.format != DELTA or side.path is None or not reads_delta():
         return side
@@ -63,7 +63,7 @@ def at_version(side: SideRows) -> SideRows:
 
 
 def delta_table(side: SideRows) -> DeltaTable:
-    """Open the table of ``side`` at its version. Only the log is read."""
+    """Open the table of an input at its version. Only the log is read."""
     import deltalake
     from deltalake.exceptions import DeltaError, TableNotFoundError
 
@@ -183,12 +183,12 @@ def _of_version(path: str, version: int, place: str) -> DeltaTable:
 
 def _as_of(table: DeltaTable, path: str, time: datetime, place: str) -> DeltaTable:
     """Return ``table`` as its newest commit up to ``time`` left it."""
-    asked = time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
-    milliseconds = asked.timestamp() * 1000
+    time_in_utc = time if time.tzinfo is not None else time.replace(tzinfo=timezone.utc)
+    milliseconds = time_in_utc.timestamp() * 1000
     then = (commit.version for commit in commits(table, file_system(path)) if commit.time <= milliseconds)
     version = next(then, None)
     if version is None:
-        raise _absent(f"{place} has no version as of {asked.isoformat()}", table, path)
+        raise _absent(f"{place} has no version as of {time_in_utc.isoformat()}", table, path)
     table.load_as_version(version)
     return table
 

@@ -23,7 +23,7 @@ SOURCES: dict[str, Opener] = {
 
 
 def opener_of(side: SideRows) -> Opener | None:
-    """Return the function that opens ``side``.
+    """Return the function that opens an input (``side``).
 
     It is None for DataFrames, tables of Spark's catalog, Parquet with options, and formats of Spark alone.
     """

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 def open_iceberg(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
-    """Open the files of the Iceberg table of ``side``, or its rows if the files alone do not determine them.
+    """Open the files of the Iceberg table of an input (``side``), or its rows if the files do not determine them.
 
     Files that the condition of ``side`` rules out by their partition, or by their bounds, are not opened.
     """

@@ -36,7 +36,7 @@ _READ_BY_NOBODY = ("AVRO",)  # formats of files that neither Arrow nor pyiceberg
 
 
 def kept_files(side: SideRows) -> tuple[int, int]:
-    """Return the number of files that the condition of ``side`` leaves, and the number of all files."""
+    """Return the number of files that the condition of an input leaves, and the number of all files."""
     from pyiceberg.manifest import ManifestContent
 
     table = iceberg_table(side)
@@ -50,7 +50,7 @@ def kept_files(side: SideRows) -> tuple[int, int]:
 
 
 def last_addition(side: SideRows) -> datetime | None:
-    """Return the time of the newest snapshot that added a file with rows that the condition of ``side`` may leave."""
+    """Return the time of the newest snapshot with a new file of rows that the condition of an input may leave."""
     table = iceberg_table(side)
     snapshot = snapshot_of(side, table)
     with metadata_errors(side):
@@ -64,7 +64,7 @@ def last_addition(side: SideRows) -> datetime | None:
 
 
 def comparisons_of(side: SideRows, table: Table, snapshot: Snapshot) -> tuple[ColumnTest, ...]:
-    """Return the comparisons of the condition of ``side``, or none if only Spark can evaluate the condition."""
+    """Return the comparisons of an input's condition, or none if only Spark can evaluate the condition."""
     try:
         return (
             () if side.where is None else pushed_down(side.where, arrow_schema(schema_at(table, snapshot))).comparisons

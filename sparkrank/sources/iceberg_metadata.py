@@ -54,9 +54,9 @@ def reads_iceberg() -> bool:
 
 
 def at_snapshot(side: SideRows) -> SideRows:
-    """Return ``side`` at the requested snapshot of its table, or at the current one, with the snapshot in its name.
+    """Return an input at the requested snapshot of its table, or at the current one, with the snapshot in its name.
 
-    Without pyiceberg, Spark finds the snapshot, and ``side`` is returned unchanged.
+    Without pyiceberg, Spark finds the snapshot, and the input is returned unchanged.
     """
     if not reads_iceberg():
         return side
@@ -68,7 +68,7 @@ def at_snapshot(side: SideRows) -> SideRows:
 
 
 def iceberg_table(side: SideRows) -> Table:
-    """Open the table of ``side``: one of a catalog, or the one whose newest metadata file is in the folder ``path``."""
+    """Open the table of an input: one of a catalog, or the one whose newest metadata file is in the folder ``path``."""
     with metadata_errors(side):
         if side.path is None:
             return _of_catalog(side)
@@ -89,13 +89,13 @@ def table_at(location: str, properties: dict[str, str]) -> Table:
 
 
 def place_of(side: SideRows) -> str:
-    """Return the words for the table of ``side`` in messages."""
+    """Return the words for the table of an input in messages."""
     return f"the {side.what} {shorten(str(side.table)) if side.path is None else without_password(side.path)}"
 
 
 @contextmanager
 def metadata_errors(side: SideRows, file: Callable[[], str] = str) -> Iterator[None]:
-    """Raise any error of the library, or of a catalog, as a :class:`StoreError` that names the table of ``side``.
+    """Raise any error of the library, or of a catalog, as a :class:`StoreError` that names the table of the input.
 
     ``file`` returns the unreadable file, which the message then names. Readable metadata with a feature that the
     library does not know raises :class:`UnappliedFeatureError`.
@@ -180,23 +180,23 @@ def _newest(side: SideRows, store: fs.FileSystem, folder: str) -> str:
 
 
 def snapshot_of(side: SideRows, table: Table) -> Snapshot | None:
-    """Return the snapshot that ``side`` requests, or None if nothing was ever written into the table."""
+    """Return the snapshot that an input requests, or None if nothing was ever written into the table."""
     place, snapshots = place_of(side), sorted(table.snapshots(), key=lambda one: one.timestamp_ms)
     if side.version is None and side.as_of is None:
         return table.current_snapshot()
     if side.version is not None:
-        asked, snapshot = f"version {side.version}", table.snapshot_by_id(side.version)
+        version, snapshot = f"version {side.version}", table.snapshot_by_id(side.version)
     else:
         assert side.as_of is not None  # noqa: S101 - see above
         time = side.as_of if side.as_of.tzinfo is not None else side.as_of.replace(tzinfo=timezone.utc)
-        asked = f"version as of {time.isoformat()}"
+        version = f"version as of {time.isoformat()}"
         snapshot = table.snapshot_as_of_timestamp(int(time.timestamp() * 1000))
     if snapshot is not None:
         return snapshot
     if not snapshots:
-        raise InputError(f"{place} has no {asked}: nothing was ever written into it")
+        raise InputError(f"{place} has no {version}: nothing was ever written into it")
     oldest, newest = (f"{one.snapshot_id} of {time_of(one).isoformat()}" for one in (snapshots[0], snapshots[-1]))
-    raise InputError(f"{place} has no {asked}: its oldest is {oldest}, and its newest {newest}")
+    raise InputError(f"{place} has no {version}: its oldest is {oldest}, and its newest {newest}")
 
 
 def time_of(snapshot: Snapshot) -> datetime:

@@ -44,7 +44,7 @@ def is_path(rows: object) -> bool:
 
 
 def is_delta_table(rows: object) -> bool:
-    """Return whether ``rows`` is a table that the library deltalake has opened, at the version that it has."""
+    """Return whether ``rows`` is a table of the library deltalake, which is read at its version."""
     deltalake = sys.modules.get("deltalake")
     return deltalake is not None and isinstance(rows, deltalake.DeltaTable)
 
@@ -67,7 +67,7 @@ def readable_rows(subject: str, rows: Any, roles: Roles) -> Any:
     if isinstance(rows, str) and not rows:  # Arrow would take it for the folder in which this process runs
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
     if getattr(rows, "isStreaming", False) is True:  # a pandas column might have this name too
-        raise SpecError(f"{subject} a streaming DataFrame: rows that are all there are needed")
+        raise SpecError(f"{subject} a streaming DataFrame: complete rows are needed")
     if is_delta_table(rows):
         return rows
     if is_path(rows) and (match := _TEXT_FILE.search(os.fspath(rows))) is not None:
@@ -88,14 +88,14 @@ def readable_rows(subject: str, rows: Any, roles: Roles) -> Any:
 
 
 def valid_table(table: pa.Table, roles: Roles, what: str) -> pa.Table:
-    """Return ``table`` if its role columns are valid Arrow data. The check takes 5 ns for a string of 16 bytes."""
+    """Return ``table`` if its role columns are valid Arrow data."""
     role_of = {column: f"{role} column" for role, column in roles.columns()}
     names = table.column_names
     for column in columns_of(roles, names):
         if names.count(column) > 1:  # refused later, by name
             continue
         try:
-            table[column].validate(full=True)
+            table[column].validate(full=True)  # 5 ns for a string of 16 bytes
         except (pa.ArrowException, ValueError, IndexError) as error:
             problem = f'the {role_of.get(column, "column")} "{shorten(column)}" of the {what} is not valid Arrow'
             raise InputError(f"{problem}: {shorten(first_line(error))}") from error

@@ -1,4 +1,4 @@
-"""Checks of column types. A type must fit the column's role, and columns that join two sides need comparable types."""
+"""Checks of column types. A type must fit its column's role, and columns that join inputs need comparable types."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparkrank.base.errors import (
     shorten,
 )
 from sparkrank.inputs.role_table import ITEMS, NEEDED, SLICE, TIME
-from sparkrank.inputs.roles import Roles, of_model
+from sparkrank.inputs.roles import Roles, role_title
 from sparkrank.metrics import Plan
 from sparkrank.metrics.parameters import Name
 from sparkrank.sources.types import plain_type
@@ -27,9 +27,9 @@ TYPE_NAME = b"type name"  # the key of the metadata of a field whose type the us
 
 
 def joined_columns(roles: Roles, beside: Roles) -> list[tuple[str, str, str]]:
-    """Return the columns that join lists with another side: (role, column of the lists, column of the other side)."""
-    items = [(of_model(model, ITEMS.name, column), column) for model, column in roles.scores.items()]
-    if roles.true_items is not None and not beside.of_past:
+    """Return the columns that join lists with another input: (role, column of the lists, column of that input)."""
+    items = [(role_title(model, ITEMS.name, column), column) for model, column in roles.scores.items()]
+    if roles.true_items is not None and not beside.past_name:
         return [(*listed, roles.true_items) for listed in items]
     keys = [("group", *pair) for pair in zip(roles.group, beside.group, strict=True)]
     if roles.true_items is not None:
@@ -43,10 +43,10 @@ def joined_columns(roles: Roles, beside: Roles) -> list[tuple[str, str, str]]:
 def check_joined(
     schema: pa.Schema, other: pa.Schema, roles: Roles, beside: Roles, sides: tuple[str, str] = ("lists", "truth")
 ) -> None:
-    """Raise :class:`InputError` if group keys or items of two ``sides`` have types whose values cannot be equal.
+    """Raise :class:`InputError` if group keys or items of two inputs (``sides``) have types that cannot be equal.
 
-    The sides have the schemas ``schema`` and ``other``. Slice columns must be integers on both sides or on neither
-    side, and times of one kind.
+    The inputs have the schemas ``schema`` and ``other``. Slice columns must be integers in both or in neither, and
+    times of one kind.
     """
     joined = [(*columns, fit) for columns in joined_columns(roles, beside)]
     alike = lambda kind, other: _is_integer(kind) == _is_integer(other)  # noqa: E731 - a rule like the other
@@ -105,7 +105,7 @@ def check_roles(schema: pa.Schema, roles: Roles, plan: Plan, what: str) -> None:
     The sentence about a missing column says what else ``plan`` allows: that lists and a truth both have the columns of
     slices, or which words a parameter of a metric takes in place of a column.
     """
-    lacking = MissingColumnError if roles.of_past is None else SpecError
+    lacking = MissingColumnError if roles.past_name is None else SpecError
     for role, title, column in roles.in_use():
         remedy = SLICES_REMEDY if plan.joins and role is SLICE else _words_for(column, plan)
         validate_column(title, column, schema.names, what, remedy, lacking)

@@ -14,11 +14,11 @@ from sparkrank.sources.side_rows import SideRows
 
 
 class LakeFormat(NamedTuple):
-    """The functions of a format: a table's side at one version, its number of files, and the time of its newest rows.
+    """The functions of a format: an input at one version of its table, its number of files, and the time of its newest
+    rows.
 
-    ``kept_files`` returns the number of files that the condition of a side leaves, and the number of all files.
-    ``last_addition`` returns the time of the newest commit that added rows that the condition may leave, or None if
-    there is none.
+    ``kept_files`` returns the number of files that the condition of the input leaves, and the number of all files.
+    ``last_addition`` returns the time of the newest commit with new rows that the condition may leave, or None.
     """
 
     library: str
@@ -41,7 +41,7 @@ LAKES: dict[str, LakeFormat] = {
 
 
 def at_version(side: SideRows) -> SideRows:
-    """Return ``side`` at one version of its table, if it is a lake table whose log can be read here."""
+    """Return an input at one version of its table, if this is a lake table with a log that can be read here."""
     lake = LAKES.get(side.format)
     try:
         return side if lake is None else lake.at_version(side)
@@ -50,7 +50,7 @@ def at_version(side: SideRows) -> SideRows:
 
 
 def installed_lake(side: SideRows, key: str) -> LakeFormat:
-    """Return the lake format of ``side``. Raises :class:`SpecError` if ``key`` of a spec needs a missing library."""
+    """Return the lake format of an input. Raises :class:`SpecError` if ``key`` of a spec needs a missing library."""
     lake = LAKES[side.format]
     if lake.is_installed():
         return lake

@@ -35,7 +35,7 @@ class LakeTable:
 
 
 def tables_among(files: Collection[str]) -> list[LakeTable]:
-    """Return the lake tables that can be recognized by the paths in ``files``, which must include hidden files."""
+    """Return the lake tables recognized by the paths in ``files``, which must include hidden files."""
     tables: dict[str, LakeTable] = {}
     metadata: dict[str, set[str]] = {}
     for file in files:

@@ -22,7 +22,7 @@ from sparkrank.sources.types import plain
 class LibraryRows(RowsWithoutFiles):
     """The rows of one version of a lake table, in one stream of the ``library``.
 
-    ``batches`` returns the named columns of all rows that a condition may leave. It is not shown, because it may hold
+    ``batches`` returns the named columns of all rows that a condition may leave. ``repr`` hides it, because it may hold
     the credentials of a store.
     """
 
@@ -50,6 +50,6 @@ class LibraryRows(RowsWithoutFiles):
         names |= dict.fromkeys([] if where is None else sorted(where.columns))
         for table in gathered(self.batches(list(names), where), batch_rows):
             rows = plain(table)
-            for holds in () if where is None else (where.of_groups, where.of_rows):
+            for holds in () if where is None else (where.row_group_filter, where.row_filter):
                 rows = rows if holds is None else rows.filter(holds)
             yield columns_at(rows, places)

@@ -31,9 +31,9 @@ def validate_columns(
     lacking: Mapping[str, str], names: Sequence[str], roles: Roles, what: str, where: str | None, remedy: str = ""
 ) -> None:
     """Raise :class:`InputError` if ``roles`` or ``where`` use a column for which ``lacking`` has a file with rows."""
-    asked = [(f"the {role} column", column, outer_column(column, names)) for role, column in roles.columns()]
-    asked += [(f"the {what}.where column", name, name) for name in named_in(lacking, (), where)]
-    for title, column, outer in asked:
+    uses = [(f"the {role} column", column, outer_column(column, names)) for role, column in roles.columns()]
+    uses += [(f"the {what}.where column", name, name) for name in named_in(lacking, (), where)]
+    for title, column, outer in uses:
         if file := lacking.get(outer):
             raise lacking_column(file, title, column, what, remedy)
 
@@ -51,7 +51,7 @@ def outer_column(column: str, names: Sequence[str]) -> str:
 
 
 def validate_fragments(dataset: ds.Dataset, roles: Roles) -> None:
-    """Raise :class:`InputError` if a file of a ``dataset`` lacks a column that has a role and that other files have."""
+    """Raise :class:`InputError` if a file of a ``dataset`` lacks a role's column that other files have."""
     fragments = list(_fragments(dataset))
     with ThreadPoolExecutor(READING_THREADS) as pool:
         columns = list(pool.map(lambda fragment: fragment.physical_schema.names, fragments))

@@ -21,7 +21,7 @@ from sparkrank.inputs.field_paths import (
     MapKey,
     PathStep,
     Place,
-    Recommended,
+    RatedItem,
     Shape,
     StructField,
     VectorElement,
@@ -95,7 +95,7 @@ def _after(values: pa.Array, steps: Sequence[PathStep]) -> pa.Array:
     return pc.if_else(pa.array(beyond), pa.scalar(float("nan")), values.cast(pa.float64(), safe=False))
 
 
-def _step(values: pa.Array, step: StructField | MapKey | VectorElement | EveryElement | Recommended) -> pa.Array:
+def _step(values: pa.Array, step: StructField | MapKey | VectorElement | EveryElement | RatedItem) -> pa.Array:
     if isinstance(step, StructField):
         return pc.struct_field(values, step.name)
     if isinstance(step, MapKey):
@@ -103,7 +103,7 @@ def _step(values: pa.Array, step: StructField | MapKey | VectorElement | EveryEl
     if isinstance(step, VectorElement):
         return _vector_element(values, step)
     ends, items = list_parts(values)
-    items = _by_rating(ends, items, step) if isinstance(step, Recommended) else _after(items, step.steps)
+    items = _by_rating(ends, items, step) if isinstance(step, RatedItem) else _after(items, step.steps)
     kind = pa.large_list(items.type) if pa.types.is_large_list(values.type) else pa.list_(items.type)
     return lists(kind, ends, items, values)
 
@@ -141,7 +141,7 @@ def _floats(values: pa.Array) -> NDArray[np.float64]:
     return np.asarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False), np.float64)  # a null becomes NaN
 
 
-def _by_rating(ends: Ints, structs: pa.Array, step: Recommended) -> pa.Array:
+def _by_rating(ends: Ints, structs: pa.Array, step: RatedItem) -> pa.Array:
     """Return the items of each array by descending rating, with unrated items last. A NaN rating raises an error."""
     items = pc.struct_field(structs, step.item)
     stored = pc.struct_field(structs, step.rating).cast(pa.float64(), safe=False)
@@ -175,7 +175,7 @@ def leaf_batches(
         parquet = pq.ParquetFile(file, metadata=fragment.metadata, **how)
         for batch in parquet.iter_batches(at_once, row_groups=groups, columns=names, use_threads=False):
             rows = pa.table({name: _column(batch, place, of_folders, schema) for name, place in read.items()})
-            for condition in (where.of_groups, where.of_rows):
+            for condition in (where.row_group_filter, where.row_filter):
                 rows = rows if condition is None else rows.filter(condition)
             yield from rows.select(list(columns)).to_batches()
 
@@ -212,7 +212,7 @@ def _leaves(kind: pa.DataType, steps: Sequence[PathStep], first: int) -> list[in
         return _leaves(kind.storage_type, steps, first)
     if is_list(kind) and steps:
         step, rest = steps[0], steps[1:]
-        if isinstance(step, Recommended):
+        if isinstance(step, RatedItem):
             both = map(StructField, step)
             return [leaf for field in both for leaf in _leaves(kind.value_type, [field], first)]
         return _leaves(kind.value_type, step.steps if isinstance(step, EveryElement) else rest, first)

@@ -45,19 +45,19 @@ def _looked_at(roles: Roles, plan: Plan) -> Iterator[tuple[str, str, str]]:
     """Yield (check, model, column) for each role in which a null is valid. The check counts NaN that became null."""
     arrays = roles.true_items is not None
     for name, column in roles.scores.items():
-        model = "" if MODEL.key in roles.of_rows else name
+        model = "" if MODEL.key in roles.row_columns else name
         yield checks.NAN_RATINGS if arrays else checks.NAN_OF_PANDAS, model, column
     for column in roles.labels.values():
         yield checks.NAN_LABELS, "", column
-    if REFERENCE_RANK in roles.of_rows and plan.needs_reference_rank:
-        yield checks.NAN_REFERENCE_OF_PANDAS, "", roles.of_rows[REFERENCE_RANK]
+    if REFERENCE_RANK in roles.row_columns and plan.needs_reference_rank:
+        yield checks.NAN_REFERENCE_OF_PANDAS, "", roles.row_columns[REFERENCE_RANK]
 
 
 def _with_levels(rows: Any, roles: Roles) -> Any:
     """Turn the index levels of ``rows`` that have a role into columns."""
     levels = {name for name in rows.index.names if isinstance(name, str)} - set(rows.columns)
-    asked = {column for _, column in roles.columns()} & levels
-    return rows.reset_index(level=list(asked)) if asked else rows
+    named = {column for _, column in roles.columns()} & levels
+    return rows.reset_index(level=list(named)) if named else rows
 
 
 def table_of(rows: Any, roles: Roles, what: str) -> pa.Table:
@@ -79,8 +79,8 @@ def _validate_text_names(rows: Any, names: list[str], roles: Roles, what: str) -
             remedy = 'rows.columns.map("_".join)' if rows.columns.nlevels > 1 else "rows.columns.map(str)"
             raise InputError(
                 f'the {role} column "{shorten(column)}" is not in the {what} ({itemize([*map(repr, names)])}'
-                f"{', ' if names else ''}{itemize(map(quote, others))}): names of columns are texts, and some of these "
-                f"are none: rename them, as by rows.columns = {remedy}"
+                f"{', ' if names else ''}{itemize(map(quote, others))}): names of columns must be texts, and some of "
+                f"these are not: rename them, for example by rows.columns = {remedy}"
             )
 
 

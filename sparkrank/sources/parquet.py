@@ -37,7 +37,7 @@ SPLIT_ROWS = 2_000_000
 
 @dataclass(frozen=True)
 class ParquetSplit:
-    """The fragments that one task reads, their row count before filters, and their files' sizes and times."""
+    """The row groups that one task reads, their row count before filters, and their files' sizes and times."""
 
     fragments: tuple[ds.ParquetFileFragment, ...]
     rows: int
@@ -153,16 +153,16 @@ class ParquetInput:
         self, split_rows: int = SPLIT_ROWS, where: Condition | None = None, arrays: Sequence[str] = ()
     ) -> list[ParquetSplit]:
         """Return the row groups where ``where`` may be true, in splits of about ``split_rows`` rows, largest first."""
-        of_groups = None if where is None else where.of_groups
-        parts = (part for file in self.fragments for part in file.split_by_row_group(of_groups, self.schema))
+        row_group_filter = None if where is None else where.row_group_filter
+        parts = (part for file in self.fragments for part in file.split_by_row_group(row_group_filter, self.schema))
         return list(map(self._split, in_splits(((part, rows_of_elements(part, arrays)) for part in parts), split_rows)))
 
     def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:
-        of_groups = None if where is None else where.of_groups
+        row_group_filter = None if where is None else where.row_group_filter
         columns = list(dict.fromkeys(place.column for place in places.values()))
         files = []
         for file in self.fragments:
-            split = self._split(file.split_by_row_group(of_groups, self.schema))
+            split = self._split(file.split_by_row_group(row_group_filter, self.schema))
             if split.rows:
                 rows = as_rows(split.rows, stored_bytes([file], columns) * split.rows // file.metadata.num_rows)
                 read = functools.partial(read_split, split, self.schema, places, where, batch_rows)

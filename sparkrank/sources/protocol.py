@@ -65,7 +65,7 @@ class Source(Protocol):
         """Warnings about anything that makes reading slow."""
 
     def check(self, roles: Roles, where: str | None) -> None:
-        """Raise :class:`sparkrank.base.errors.InputError` if a file lacks a column that ``roles`` or ``where`` use.
+        """Raise :class:`InputError` if a file lacks a column that ``roles`` or ``where`` use.
 
         The types of the columns with roles were checked earlier.
         """
@@ -93,7 +93,7 @@ class Source(Protocol):
 
 
 class RowsWithoutFiles:
-    """The methods of :class:`Source` that are the same for all rows that do not come from the caller's files."""
+    """The base class of sources whose rows do not come from the caller's files."""
 
     pushes_conditions: ClassVar[bool] = False
 

@@ -52,7 +52,7 @@ def validate_options(options: Mapping[str, str], kind: str) -> None:
         for losing in _of_kind(kind):
             if name.lower() == losing.name.lower() and value.lower() != losing.strict.lower():
                 allowed = f"allowed: {losing.strict}" if losing.strict else "leave it out"
-                raise ValueError(f"has options.{name}, by which {losing.loss} ({allowed})")
+                raise ValueError(f"has options.{name}, with which {losing.loss} ({allowed})")
 
 
 def strict_options(kind: str) -> dict[str, str]:

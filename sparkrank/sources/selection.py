@@ -1,4 +1,4 @@
-"""Selections, which read the rows of a source where a condition is true, with the columns that have roles."""
+"""Selections: the rows of a source where a condition is true, with the columns that have roles."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ MOST_DIGITS = 38  # of a decimal that Spark reads
 class Selection:
     """The rows of ``source`` for which ``where`` is true.
 
-    ``nested`` maps the name of each role column inside another column to its place. ``what`` is the name of the side
-    (input or truth) in messages.
+    ``inner_places`` maps the name of each role column inside another column to its place. ``what`` is the name of the
+    input in messages, such as truth.
     """
 
     source: Source
     where: Condition | None = None
-    nested: Mapping[str, Place] = field(default_factory=dict)
+    inner_places: Mapping[str, Place] = field(default_factory=dict)
     what: str = "input"
 
     @classmethod
     def of(cls, source: Source, roles: Roles, what: str, where: Condition | None = None) -> Selection:
-        """Return a selection from ``source`` (the side ``what``) that finds role columns inside other columns."""
+        """Return a selection from ``source``, called ``what`` in messages, that finds columns inside other columns."""
         shapes = {column.name: shape_of(column.type) for column in source.schema}
         return cls(source, where, places(roles, shapes, what), what)
 
@@ -80,7 +80,7 @@ class Selection:
     @property
     def schema(self) -> pa.Schema:
         """The schema of all columns. A column inside another column has the name that roles use."""
-        return nested_schema(self.source.schema, self.nested)
+        return nested_schema(self.source.schema, self.inner_places)
 
     def bucket_rows(self, columns: Sequence[str], arrays: Sequence[str] = ()) -> int:
         """Return the number of rows that the source yields before any condition, counted as in :meth:`Source.rows`.
@@ -112,18 +112,18 @@ class Selection:
         """Return a selection that may skip rows where an expression of ``holds``, called with a schema, is false."""
         if not self.source.pushes_conditions:
             return self
-        stored = [column for column in self.source.schema if column.name not in self.nested]
+        stored = [column for column in self.source.schema if column.name not in self.inner_places]
         where = self.where or Condition(None, None)
         for expression in holds(pa.schema(stored)):
-            both = expression if where.of_groups is None else where.of_groups & expression
-            where = replace(where, of_groups=both)
+            both = expression if where.row_group_filter is None else where.row_group_filter & expression
+            where = replace(where, row_group_filter=both)
         return replace(self, where=where)
 
     def _places(self, columns: Sequence[str], few: str | None) -> dict[str, Place]:
         return {name: replace(place, few=name == few) for name, place in self._at(columns).items()}
 
     def _at(self, columns: Sequence[str]) -> dict[str, Place]:
-        return {name: self.nested.get(name, Place(name, ())) for name in columns}
+        return {name: self.inner_places.get(name, Place(name, ())) for name in columns}
 
 
 def _condition(where: str | None, source: Source, what: str) -> Condition | None:
@@ -157,7 +157,7 @@ def _is_of_every_lane(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Sides:
-    """The sides of an input with their roles: an impression log, or lists (of one or all models) and their truth."""
+    """All inputs of an evaluation with their roles: a log, or lists (of one or all models) and their truth."""
 
     pairs: Sequence[tuple[Selection, Roles]]
     roles: Roles
@@ -166,12 +166,12 @@ class Sides:
     def open(
         cls, sides: Sequence[tuple[SideRows, Roles]], roles: Roles, plan: Plan, opened: dict[str, Source]
     ) -> Sides:
-        """Open every side with :meth:`Selection.open`."""
+        """Open every input with :meth:`Selection.open`."""
         return cls([(Selection.open(side, of_side, plan, opened), of_side) for side, of_side in sides], roles)
 
     @property
     def rows(self) -> int:
-        """The number of bucket rows in all sides before any condition. A row with long strings counts as several."""
+        """The number of bucket rows of all inputs before any condition. A row with long strings counts as several."""
         return sum(
             selection.bucket_rows(list(dict.fromkeys(column for _, column in roles.columns())), roles.arrays)
             for selection, roles in self.pairs
@@ -183,7 +183,7 @@ class Sides:
         return [sentence for selection, _ in self.pairs for sentence in selection.source.warnings]
 
     def check(self, plan: Plan) -> None:
-        """Raise :class:`sparkrank.base.errors.InputError` for a column that is missing or does not fit its role."""
+        """Raise :class:`InputError` for a column that is missing or does not fit its role."""
         for selection, roles in self.pairs:
             check_schema(selection.schema, roles, plan, selection.what)
         (first, of_first), *others = self.pairs
@@ -192,22 +192,22 @@ class Sides:
             check_joined(first.schema, selection.schema, of_first, roles, (name, selection.what))
 
     def schema(self, plan: Plan) -> pa.Schema:
-        """Return the schema of bucket rows, which is the same for all sides."""
+        """Return the schema of bucket rows, which is the same for all inputs."""
         return bucket_schema([(selection.schema, roles) for selection, roles in self.pairs], plan)
 
     def splits(self, plan: Plan, split_rows: int) -> list[SideSplit]:
-        """Return the splits of all sides. Each split is sent only to the task that reads it."""
+        """Return the splits of all inputs. Each split is sent only to the task that reads it."""
         return [
             (side, split)
             for side, (selection, roles) in enumerate(self.pairs)
             for split in selection.splits(
-                needed_columns(roles, plan), split_rows, roles.arrays, roles.of_rows.get(MODEL.key)
+                needed_columns(roles, plan), split_rows, roles.arrays, roles.row_columns.get(MODEL.key)
             )
         ]
 
     @property
     def group_partitions(self) -> list[Mapping[str, str]]:
-        """The partitionings of all sides, without values that are not made of a group column of one name and type.
+        """The partitionings of all inputs, without values that are not made of a group column of one name and type.
 
         Floating-point columns do not count: 0.0 and -0.0 are one group, but may be in two partitions.
         """
@@ -223,16 +223,16 @@ class Sides:
         ]
 
     def file_sets(self, plan: Plan, colocation: Colocation, batch_rows: int) -> list[FileSet]:
-        """Return the files of all sides in sets that hold whole groups, as ``colocation`` says."""
+        """Return the files of all inputs in sets that hold whole groups, as ``colocation`` says."""
         return colocation.file_sets(
             [
-                selection.files(needed_columns(roles, plan), batch_rows, roles.of_rows.get(MODEL.key))
+                selection.files(needed_columns(roles, plan), batch_rows, roles.row_columns.get(MODEL.key))
                 for selection, roles in self.pairs
             ]
         )
 
     def key_reader(self, plan: Plan, batch_rows: int) -> Callable[[int, str], Iterator[pa.Table]]:
-        """Return a function that reads only the group keys of a file, given the number of its side and its path."""
+        """Return a function that reads only the group keys of a file, given the number of its input and its path."""
         schema = self.schema(plan)
         files = {
             (side, file.path): (roles, file)
@@ -249,7 +249,7 @@ class Sides:
         return read
 
     def reader(self, plan: Plan) -> Callable[[SideSplit], Iterator[pa.Table]]:
-        """Return a function, which is sent to all tasks, that reads a split from :meth:`splits` as bucket rows."""
+        """Return a function for all tasks that reads a split from :meth:`splits` as bucket rows."""
         return partial(_bucket_rows, [roles for _, roles in self.pairs], plan, self.schema(plan))
 
     def narrowed(self, holds: Callable[[Roles, pa.Schema], Sequence[pa.compute.Expression]]) -> Sides:

@@ -17,12 +17,12 @@ from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField
 
 @dataclass(frozen=True)
 class SideRows:
-    """The location of the rows of one side, and how to read them. ``what`` names the side in messages (input or truth).
+    """The location of the rows of one input, and how to read them. ``what`` is its name in messages, such as truth.
 
     The rows are ``given`` by the caller, or in files at ``path``, or in a ``table`` of Spark's catalog. ``paths`` are
     the paths that the pattern ``path`` stands for, one per day. ``name`` is the location as the user wrote it.
-    ``fields`` are the columns of the schema in the spec, if there is one. ``where`` is SQL that filters the rows.
-    An ``optional`` side may have no rows. ``version`` or ``as_of`` say which version of a lake table is read.
+    ``fields`` are the columns of the schema in the spec, if there is one. ``where`` is SQL that filters the rows. An
+    ``optional`` input may have no rows. ``version`` or ``as_of`` say which version of a lake table is read.
     """
 
     what: str

@@ -41,7 +41,7 @@ def may_be_wide(kind: pa.DataType) -> bool:
 def in_parts(
     rows: pa.Table, size: Callable[[pa.Table], int] | None = None, most: int = MOST_BYTES
 ) -> Iterator[pa.Table]:
-    """Yield ``rows`` in parts of at most ``most`` bytes each, as measured by ``size``. A single row may be larger."""
+    """Yield ``rows`` in tables of at most ``most`` bytes each, as measured by ``size``. A single row may be larger."""
     size = plain_bytes if size is None else size
     if rows.num_rows < 2 or not any(map(may_be_wide, rows.schema.types)) or (total := size(rows)) <= most:
         yield rows
@@ -148,7 +148,7 @@ def leaves_of(fragment: ds.ParquetFileFragment, columns: Sequence[str]) -> list[
 
 
 def rows_of_elements(part: ds.ParquetFileFragment, arrays: Sequence[str]) -> int:
-    """Return the number of bucket rows from ``part`` of a file: one per row, or one per element of ``arrays``."""
+    """Return the number of bucket rows from a fragment of a file: one per row, or one per element of ``arrays``."""
     elements = 0
     for leaves in (leaves_of(part, [name]) for name in arrays):
         for group in (part.metadata.row_group(group.id) for group in part.row_groups):

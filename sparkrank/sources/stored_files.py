@@ -26,7 +26,7 @@ _TEXTS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"", re.DOTALL
 
 @dataclass(frozen=True)
 class StoredFiles:
-    """The files at ``path`` in a ``store``. Spark needs ``prefix`` (None if unknown) before paths in the store."""
+    """The files of an input at ``path`` in a ``store``. Spark needs ``prefix`` (None if unknown) before their paths."""
 
     path: str
     what: str
@@ -133,7 +133,7 @@ def has_files(paths: Sequence[str]) -> bool:
 
 
 def named_in(names: Iterable[str], columns: Iterable[str], where: str | None) -> Iterator[str]:
-    """Yield the ``names`` that are in ``columns``, or that the SQL condition ``where`` uses outside string literals."""
+    """Yield the ``names`` in ``columns`` or in the SQL condition ``where``, outside its string literals."""
     where = None if where is None else _TEXTS.sub("''", where)
     used = {column.lower() for column in columns}
     for name in names:

@@ -56,12 +56,12 @@ _REMEDY = ", so write null where there is no value, or name the types of all col
 
 
 class TextContentError(InputError):
-    """Raised if the content of files cannot be read. No other reader is tried, as it would find different rows."""
+    """The error if the content of files cannot be read. No lane tries another reader: its rows could differ."""
 
 
 @dataclass(frozen=True)
 class TextSplit:
-    """The files that one task reads, with the stamps (size and time) that they had when they were listed.
+    """The files that one task reads, with their stamps (size and time) at the time of listing.
 
     ``names`` are the columns of keys, items and other names whose types Arrow has inferred.
     """
@@ -120,9 +120,9 @@ class TextInput:
             schemas = list(pool.map(lambda fragment: _first_columns(fragment, kind, what), fragments))
         names = list(dict.fromkeys(name for columns in schemas for name in columns.names))
         # a JSON record may lack a field without a role
-        asked = None if kind == "csv" else {outer_column(column, names) for _, column in roles.columns()}
+        read = None if kind == "csv" else {outer_column(column, names) for _, column in roles.columns()}
         for field in fields or ():
-            if field.name not in names and names and (asked is None or field.name in asked):
+            if field.name not in names and names and (read is None or field.name in read):
                 lacks = f'the column "{shorten(field.name)}" of {what}.schema is not in the {what}'
                 raise InputError(f"{lacks}{hint(field.name, names, '')}")
         lacking = lacking_columns([columns.names for columns in schemas], stored.listing.files)
@@ -257,7 +257,7 @@ def _csv_format(options: Mapping[str, str], what: str, fields: Sequence[DdlField
     try:
         codecs.lookup(encoding)
     except LookupError:
-        raise SpecError(f"{what}.options.encoding is {shorten(encoding)}, which is no known encoding") from None
+        raise SpecError(f"{what}.options.encoding is {shorten(encoding)}, which is not a known encoding") from None
     quote, escape = letters["quote"], letters["escape"]
     return ds.CsvFileFormat(
         pa_csv.ParseOptions(
@@ -285,8 +285,8 @@ def _first_columns(fragment: ds.FileFragment, kind: str, what: str) -> pa.Schema
         _ = columns.names  # invalid UTF-8 fails here
         if kind == "json" and not _has_line_end(fragment):
             raise InputError(
-                f"{without_password(fragment.path)} of the {what} has no line end, and Arrow would read nulls alone: "
-                "end each record with one"
+                f"{without_password(fragment.path)} of the {what} has no line end, so Arrow would read only nulls: "
+                "end each record with a line end"
             )
         return columns
 

@@ -53,7 +53,7 @@ def _field(text: str) -> DdlField:
     match = _FIELD.fullmatch(text)
     if match is None:
         raise ValueError(
-            f'"{text.strip()[:200]}" is not a column with its type: u STRING, s DOUBLE is of the form needed'
+            f'"{text.strip()[:200]}" is not a column with its type: write columns as in u STRING, s DOUBLE'
         )
     quoted, bare, word, arguments = match.group(1, 2, 3, 4)
     name = bare or quoted.replace("``", "`")
@@ -104,7 +104,7 @@ def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
     arrow = _ARROW.get(kind if inner is None else _PLAIN.get(element, element))
     if arrow is None:
         raise SpecError(
-            f'{what}.schema gives "{shorten(name)}" the type {shorten(kind)}, which is Spark\'s alone (known to '
+            f'{what}.schema gives "{shorten(name)}" the type {shorten(kind)}, which Arrow does not have (known to '
             f"Arrow: {itemize(_ARROW)}, and arrays of these): lane: frame reads the {what} with Spark"
         )
     return arrow if inner is None else pa.list_(arrow)
@@ -122,7 +122,8 @@ def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, s
             continue
         if column in names and column not in declared:
             raise SpecError(
-                f'the {title} column "{shorten(column)}" is also a name, as a text is: input.schema says which it is'
+                f'the {title} column "{shorten(column)}" is also a key, item or name, which are texts: give its type '
+                "in input.schema"
             )
         kinds[column] = declared.get(column, "double")
     return kinds

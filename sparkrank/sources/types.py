@@ -1,4 +1,4 @@
-"""Plain types, which replace the several types in which writers store the same values."""
+"""Plain types, in place of the several types in which writers store the same values."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def lists(kind: pa.DataType, ends: NDArray[np.int64], elements: pa.Array, like: 
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type that other readers see in a Parquet column that Arrow reads as ``kind``."""
+    """Return the type in which other readers see a Parquet column that Arrow reads as ``kind``."""
     kind = plain_type(kind)
     if is_list(kind):
         return pa.list_(stored_type(kind.value_type))

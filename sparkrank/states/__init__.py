@@ -1,4 +1,4 @@
-"""States, which are partial results that merge.
+"""States: partial results that merge.
 
 Sums are exact, so merge order and data layout do not change results.
 """

@@ -203,7 +203,7 @@ def parts_form(*, weighted: bool) -> StateForm:
 
 
 def blocks_form(*, weighted: bool) -> StateForm:
-    """Return the form of histograms. Amounts are whole numbers, or limbs if rows are ``weighted``."""
+    """Return the form of histograms. Amounts are whole numbers, or exact sums of floats if rows are ``weighted``."""
     names = [*histogram_table.LIMB_COLUMNS, histogram_table.ROWS_COLUMN] if weighted else AMOUNTS
     return StateForm(
         BLOCKS_KIND,

@@ -120,7 +120,7 @@ class MeanColumns(NamedTuple):
 
     @classmethod
     def of(cls, numbers: Floats) -> MeanColumns:
-        """Compute means from :data:`MEAN_COUNTS` and the limbs of :data:`MEAN_SUMS`. Shape of ``numbers``: (n, 34)."""
+        """Compute means from :data:`MEAN_COUNTS` and :data:`MEAN_SUMS`, six floats a sum: ``numbers`` (n, 34)."""
         n_groups, n_undefined, n, n_rows = numbers[:, : len(MEAN_COUNTS)].astype(np.int64).T
         limbs = numbers[:, len(MEAN_COUNTS) :].reshape(-1, len(MEAN_SUMS), LIMBS)
         w, wv, ww, wwv, wwvv = (np.array([*map(math.fsum, own.tolist())], np.float64) for own in limbs.swapaxes(0, 1))
@@ -179,7 +179,7 @@ def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Seg
 
 
 def weighted_sums(values: Floats, weights: Floats | None, segments: Segments = WHOLE) -> Floats:
-    """Return the limbs of :data:`MEAN_SUMS` per segment. ``values`` must not contain NaN. Shape: (segments, 30)."""
+    """Return :data:`MEAN_SUMS` per segment, six floats a sum: (segments, 30). ``values`` must not contain NaN."""
     if weights is None:
         count = whole_limbs(segments.sizes(len(values)))
         first, second = (exact_sums(part, segments) for part in (values, values * values))

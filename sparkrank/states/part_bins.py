@@ -52,10 +52,7 @@ def rule_name(rule: BinRule, metric: str = "") -> str:
 
 
 def coarse(rule: BinRule) -> BinRule:
-    """Return the rule of the bins by part for a metric whose bins have ``rule``.
-
-    A rule that is coarse enough stays the same.
-    """
+    """Return the rule of coarse bins for a metric whose bins have ``rule``, which stays if it is coarse enough."""
     if rule.kind == "bins" and rule.size <= FEW_BINS:
         return rule
     if rule.kind == "bits" and rule.size <= COARSE_BITS:
@@ -174,7 +171,7 @@ def _widened(values: tuple[str | None, ...], *narrow: tuple[int, Amounts | None]
 
 @dataclass(frozen=True)
 class BinsOfParts:
-    """The bins of all parts together, and the amounts of each part.
+    """The bins of all parts (fixed sets) of the groups together, and the amounts of each part.
 
     Element i of the arrays is for the part ``part[i]`` and the bin at index ``place[i]`` of ``together``.
     """
@@ -243,6 +240,8 @@ class BinsOfParts:
 
 @dataclass(frozen=True)
 class PartHistograms:
+    """The coarse score bins of all parts (fixed sets of groups), by model, slice and rule."""
+
     by_series: Mapping[PartSeries, PartBins] = field(default_factory=dict)
 
     def merge(self, others: Iterable[PartHistograms]) -> PartHistograms:
@@ -250,7 +249,7 @@ class PartHistograms:
         return PartHistograms({series: first.merge(rest) for series, (first, *rest) in by_series.items()})
 
     def rows(self, *, weighted: bool) -> pa.Table:
-        """Return a table row per bin and part: whole numbers, or limbs and a row count if rows are ``weighted``."""
+        """Return a table row per bin and part: whole numbers, or floats and a row count if rows are ``weighted``."""
         names = [*LIMB_COLUMNS, ROWS_COLUMN] if weighted else [*AMOUNTS]
         kinds = [pa.float64()] * len(LIMB_COLUMNS) + [pa.int64()] if weighted else [pa.int64()] * len(AMOUNTS)
         texts = [(name, pa.string()) for name in ("model", "slice", "slice_value", "rule")]

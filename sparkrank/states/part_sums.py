@@ -30,7 +30,7 @@ def parts_of_slice(name: str) -> int:
 
 
 @dataclass(frozen=True)
-class FilledSums:
+class NonzeroSums:
     """The nonzero numbers of one model for all values of one slice. Dense arrays would take gigabytes.
 
     Each of the ``names`` has ``columns`` numbers, which are fewer than six counts, and then limbs (floats that make up
@@ -47,7 +47,7 @@ class FilledSums:
     numbers: Floats
 
     @classmethod
-    def of(cls, names: Sequence[str], parts: int, sums: Floats, cells: Ints | None = None) -> FilledSums:
+    def of(cls, names: Sequence[str], parts: int, sums: Floats, cells: Ints | None = None) -> NonzeroSums:
         """Return the nonzero ``sums``, given as an array of shape (n, names, columns).
 
         Row i is for ``cells[i]``, or for cell i without ``cells``.
@@ -57,7 +57,7 @@ class FilledSums:
         numbers = by_column[np.ix_(used, filled)]
         return cls(tuple(names), parts, sums.shape[-1], filled if cells is None else cells[filled], used, numbers)
 
-    def merge(self, others: Sequence[FilledSums]) -> FilledSums:
+    def merge(self, others: Sequence[NonzeroSums]) -> NonzeroSums:
         names, every = self.names, [self, *others]
         if any(other.names != names for other in others):
             names = tuple(dict.fromkeys(name for part in every for name in part.names))
@@ -72,22 +72,22 @@ class FilledSums:
                 numbers[np.ix_(row, place)] += part.numbers
         return replace(self, names=names, cells=cells, used=used, numbers=numbers).carried()
 
-    def with_names(self, names: tuple[str, ...]) -> FilledSums:
+    def with_names(self, names: tuple[str, ...]) -> NonzeroSums:
         place = np.array([names.index(name) for name in self.names], np.int64)
         name, column = np.divmod(self.used, self.columns)
         used = place[name] * self.columns + column
         order = np.argsort(used)
         return replace(self, names=names, used=used[order], numbers=self.numbers[order])
 
-    def moved(self, place: Ints) -> FilledSums:
+    def moved(self, place: Ints) -> NonzeroSums:
         """Return the same numbers, with slice value i moved to the index ``place[i]``."""
         value, part = np.divmod(self.cells, self.parts)
         cells = place[value] * self.parts + part
         order = np.argsort(cells)
         return replace(self, cells=cells[order], numbers=self.numbers[:, order])
 
-    def carried(self) -> FilledSums:
-        """Return the same sums with limbs in the canonical form of :func:`sparkrank.numeric.exact_sums.carried`."""
+    def carried(self) -> NonzeroSums:
+        """Return the same sums with their floats in the form of :func:`sparkrank.numeric.exact_sums.carried`."""
         count, columns = len(self.cells), self.columns
         names_at_a_time = max(1, CARRIED_BYTES // (8 * columns * max(1, count)))
         used, numbers = [np.empty(0, np.int64)], [np.empty((0, count))]
@@ -153,8 +153,10 @@ def _union(numbers: Sequence[Ints]) -> tuple[Ints, list[Ints]]:
 
 @dataclass(frozen=True)
 class SlicedSums:
+    """The sums of each model for the ``values`` of one slice, by part (fixed set) of the groups."""
+
     values: tuple[str | None, ...]
-    by_model: Mapping[str, FilledSums]
+    by_model: Mapping[str, NonzeroSums]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SlicedSums, (self.values, self.by_model)
@@ -264,6 +266,6 @@ class PartSums:
                 sums = np.zeros((len(cells), len(known), len(columns)))
                 for index, column in enumerate(columns):
                     sums[cell, measure, index] = rows[column].take(pa.array(own)).to_numpy()
-                by_model[model] = FilledSums.of([str(names[place]) for place in known], parts, sums, cells)
+                by_model[model] = NonzeroSums.of([str(names[place]) for place in known], parts, sums, cells)
             sliced[slice_] = SlicedSums(tuple(values[place] for place in codes), by_model)
         return cls(sliced)

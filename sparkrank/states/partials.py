@@ -119,9 +119,9 @@ class Partials:
 
 
 def add_partials(parts: list[Partials], part: Partials) -> None:
-    """Append ``part`` to ``parts``, in place.
+    """Append the states ``part`` to ``parts``, in place.
 
-    If ``parts`` is then large or has :data:`MERGED_AT_ONCE` states, they are replaced with their merged state.
+    If ``parts`` is then large or has :data:`MERGED_AT_ONCE` states, their merged state replaces them.
     """
     parts.append(part)
     wide = [own.means.nbytes + own.parts.means.nbytes + own.parts.sums.nbytes for own in parts]

@@ -1,4 +1,4 @@
-"""The attention that each value of a column gets, and the amount that it is due. Both are read from counts of items."""
+"""The attention that each value of a column gets, and the amount due. Both are read from counts of items."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ValueAmounts:
     def of_parts(self, counts: ItemCounts, key: StateKey, parts: int, *, varies: bool) -> ValueAmounts | None:
         """Return the amounts of ``key`` in each of ``parts`` parts of the groups, or None if it has none.
 
-        Due amounts are 0 unless they vary (``varies``).
+        Due amounts are 0 unless they differ by part (``varies``).
         """
         texts, attention, relevant = counts.of_key(key)
         if not len(texts):

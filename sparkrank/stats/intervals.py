@@ -330,9 +330,9 @@ def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[
         (1/g) · Σ (pseudo-value - jackknife estimate)² / (h_j - 1)
 
     or, with every h_j = g as if parts were of equal size, (g - 1)/g · Σ (theta_(-j) - mean of all theta_(-j))². The
-    larger variance is taken. The first formula assumes that a part with more groups is measured more precisely, which
-    does not hold for users who came on many days. The second formula (CR3, known from regressions with clusters) does
-    not assume this. With few parts, either formula alone gives too small a variance for some metrics.
+    larger variance is taken. The first formula assumes that a part with more groups is measured more precisely. This is
+    wrong for users who came on many days. The second formula (CR3, known from regressions with clusters) does not
+    assume this. With few parts, either formula alone gives too small a variance for some metrics.
 
     Both variances are computed from the deviations theta_(-j) - theta alone: if all deviations are 0, the standard
     error is exactly 0. The standard error is NaN if theta or one of the theta_(-j) is not finite, or if fewer than

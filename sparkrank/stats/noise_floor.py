@@ -1,4 +1,4 @@
-"""The noise floor, which is the value that a metric has by chance alone if the true value is 0."""
+"""The noise floor: the value that a metric has by chance alone if the true value is 0."""
 
 from __future__ import annotations
 

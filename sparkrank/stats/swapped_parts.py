@@ -80,7 +80,7 @@ def swap_test(
 
 
 def error_of_halves(values: Floats) -> float:
-    """Return a value's standard error from its values on halves of the parts; NaN without such values.
+    """Return a value's standard error from its values on halves of the groups; NaN without such values.
 
     Shape of ``values``: (2, order). Each column after the first has the two halves of one split.
     """

@@ -133,7 +133,7 @@ def count(value: int | None) -> str:
 def movers_text(table: pa.Table, metric: str) -> str:
     """Format the gains and then the losses from :func:`sparkrank.movers`, with one line per group.
 
-    If some group has no list of one of the two sides, the last column says of which.
+    If a group has no list in one of the two runs, the last column names the run.
     """
     keys = table.column_names[1 : table.column_names.index("baseline_value")]
     parts = []

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sparkrank.base.errors import MOST_SENTENCE, escape, shorten
 from sparkrank.gates.chance import GateRecord
-from sparkrank.gates.verdicts import WORST_FIRST, Judged, worst_first
+from sparkrank.gates.verdicts import WORST_FIRST, GateVerdict, worst_first
 
 MOST_LISTED = 5  # the most checks of one gate that are listed, unless all are requested
 _MOST_NIGHTS = 12  # the most nights (daily runs) that are listed by name
@@ -15,15 +15,15 @@ _COUNTED = {"fail": ("fails", "fail"), "undecided": ("is undecided", "are undeci
 _UNDECIDED = {"fail": "undecided, which stops the day", "warn": "undecided", "pass": "undecided, which passes"}
 
 
-def verdicts_text(judged: Sequence[Judged], head: str = "Gates", *, is_whole: bool = False) -> str:
+def verdicts_text(verdicts: Sequence[GateVerdict], head: str = "Gates", *, is_whole: bool = False) -> str:
     """Format the gates below the line ``head``, with the worst gates first.
 
     For a gate with several checks, the text has counts and the worst checks, or all checks if ``is_whole`` is true.
     """
-    if not judged:
+    if not verdicts:
         return ""
-    by_gate: defaultdict[str, list[Judged]] = defaultdict(list)
-    for check in judged:
+    by_gate: defaultdict[str, list[GateVerdict]] = defaultdict(list)
+    for check in verdicts:
         by_gate[check.key.gate].append(check)
     blocks = []
     for number, (gate, checks) in enumerate(by_gate.items(), start=1):
@@ -35,11 +35,11 @@ def verdicts_text(judged: Sequence[Judged], head: str = "Gates", *, is_whole: bo
     return "\n".join([head, *(f"  {line}" for _, lines in blocks for line in lines)])
 
 
-def _severity(check: Judged) -> tuple[bool, int, float]:
+def _severity(check: GateVerdict) -> tuple[bool, int, float]:
     return not check.stops, *worst_first(check)
 
 
-def _counted(title: str, checks: Sequence[Judged], *, is_whole: bool) -> list[str]:
+def _counted(title: str, checks: Sequence[GateVerdict], *, is_whole: bool) -> list[str]:
     """Return a line that counts a gate's checks, then lines for the checks that do not pass, worst first."""
     first = checks[0]
     counts = {verdict: sum(check.verdict == verdict for check in checks) for verdict in WORST_FIRST}
@@ -61,26 +61,26 @@ def _counted(title: str, checks: Sequence[Judged], *, is_whole: bool) -> list[st
     return lines
 
 
-def _line(check: Judged) -> str:
+def _line(check: GateVerdict) -> str:
     text = f"{check.key.gate}: {_subject(check)}: {check.reason}{_left_out(check)}{_acceptance(check)}"
     return _sentence(check, text)
 
 
-def _sentence(check: Judged, text: str) -> str:
+def _sentence(check: GateVerdict, text: str) -> str:
     verdict = _UNDECIDED[check.policy] if check.verdict == "undecided" else check.verdict
     return escape(shorten(f"{verdict}: {text}", MOST_SENTENCE))
 
 
-def _subject(check: Judged) -> str:
+def _subject(check: GateVerdict) -> str:
     cell = check.key.cell
     return ", ".join(filter(None, (cell.metric, cell.model, cell.shown_slice)))
 
 
-def _acceptance(check: Judged) -> str:
+def _acceptance(check: GateVerdict) -> str:
     return "" if check.accepted is None else f' (accepted: "{check.accepted}")'
 
 
-def _left_out(check: Judged) -> str:
+def _left_out(check: GateVerdict) -> str:
     if not check.left_out or (check.value is None and check.verdict == "undecided"):  # then the reason says so
         return ""
     values = "value has" if check.left_out == 1 else "values have"

@@ -50,8 +50,7 @@ def evaluation_html(metrics: pa.Table, head: str, below: Sequence[str] = ()) -> 
 def show_tables() -> None:
     """Make notebooks show Arrow tables as HTML, unless the user has chosen another form.
 
-    ``pyarrow.Table`` has no HTML form and cannot be subclassed, so a formatter is registered with IPython if IPython is
-    running. Users thus still get plain Arrow tables, as other libraries expect.
+    ``pyarrow.Table`` has no HTML form and cannot be subclassed, so IPython, if it runs, gets a formatter.
     """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     formatter = None if shell is None else shell.display_formatter.formatters["text/html"]

@@ -89,7 +89,7 @@ def quality_text(quality: pa.Table) -> str:
 
 
 def unlisted_sentences(quality: pa.Table) -> list[str]:
-    """Return a sentence for each model that has no list of some groups, which the values of metrics do not show.
+    """Return a sentence for each model without a list of some groups, which the values of metrics do not show.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def preset_text(preset: Preset) -> str:
 
 
 def default_texts(default: Default) -> tuple[str, str]:
-    """Return the plain metric text to which a preset's default applies, and the metric that the text then means."""
+    """Return the plain metric text to which a preset's default applies, and the metric meant by the text."""
     at = {True: "@k", False: "", None: "[@k]"}[default.cutoff]
     at = "" if CATALOG[default.metric].cutoff == "none" else at
     setting = f"{default.parameter}={default.value}" if default.value else default.parameter

@@ -24,7 +24,7 @@ from sparkrank.stats.paired import Differences, paired_ts, t_tests
 from sparkrank.stats.power import smallest_detectables
 from sparkrank.stats.ratios import fiellers
 from sparkrank.uncertainty.samples import Sample, Samples, padded
-from sparkrank.uncertainty.unsmooth_metrics import Tested, percentile_test, swapped_test
+from sparkrank.uncertainty.unsmooth_metrics import TestWithErrors, percentile_test, swapped_test
 
 JACKKNIFE = "jackknife"
 # A part whose difference is below this rounding error, relative to the values, counts as having no difference.
@@ -67,7 +67,7 @@ class PairSums(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparisonColumns:
     """The differences between n candidates and their baselines, with the tests and the numbers of groups.
 
     ``baseline`` has the baselines' values. ``n_groups`` and ``n_effective`` are each the smaller of the candidate's and
@@ -125,7 +125,7 @@ def compare_samples(
     metric: Metric,
     level: float,
     pairs: PairSums | None = None,
-) -> Compared:
+) -> ComparisonColumns:
     """Compute and test the differences ``candidates`` - ``baselines``.
 
     ``places`` has the indices of the n candidates and of their n baselines. A difference is tested by ``pairs`` of
@@ -171,12 +171,12 @@ def compare_samples(
             )
             errors[:, at] = np.nan if ratio is None else ratio
         _put_jackknife(test, errors, np.concatenate(left), sides, metric, difference, level, most)
-    return Compared(difference, theirs.value, groups, effective, test, errors)
+    return ComparisonColumns(difference, theirs.value, groups, effective, test, errors)
 
 
 def _by_one(
     pair: tuple[SubjectStates, SubjectStates], metric: Metric, difference: float, level: float, effective: float
-) -> Tested | None:
+) -> TestWithErrors | None:
     """Return the test for a metric for which leaving out parts of the groups fails; None for all other metrics."""
     for test in UNSMOOTH:
         if (tested := test(pair[0], pair[1], metric, difference, level, effective)) is not None:
@@ -218,7 +218,7 @@ def _put_jackknife(
 
 # Tests by parts for metrics for which the jackknife fails. The first test that applies to a metric is used, or else the
 # jackknife.
-UNSMOOTH: tuple[Callable[[SubjectStates, SubjectStates, Metric, float, float, float], Tested | None], ...] = (
+UNSMOOTH: tuple[Callable[[SubjectStates, SubjectStates, Metric, float, float, float], TestWithErrors | None], ...] = (
     percentile_test,
     swapped_test,
 )

@@ -38,7 +38,7 @@ class Sample:
         return self.merged.row(self.subject, metric)
 
     def without_parts(self, metric: Metric) -> WithoutParts | None:
-        """Return the values of ``metric`` without each single part of the groups; None if there are no parts."""
+        """Return the values of ``metric`` without each part (fixed subset) of the groups; None without parts."""
         return self.merged.without_parts(self.subject, metric) if self.has_parts else None
 
     @property
@@ -107,12 +107,12 @@ class Samples:
         return self.merged.partials.means.of_subjects(self.subjects, str(metric))
 
     def without_parts(self, metric: Metric, places: Ints) -> list[WithoutParts | None]:
-        """Return, for each sample at ``places``, the values without each single part of the groups, or None."""
+        """Return, for each sample at ``places``, the values without each part (fixed subset) of the groups, or None."""
         return [self.merged.without_parts(self.subjects[place], metric) for place in places.tolist()]
 
 
 def padded(without: Sequence[WithoutParts]) -> tuple[Floats, Floats, Floats]:
-    """Return n values, the values without each part, and the numbers of groups in parts.
+    """Return n values, the values without each part (fixed subset of groups), and the numbers of groups in parts.
 
     Shapes: (n,), (n, parts), (n, parts). A sample with fewer parts has parts of size 0 at the end.
     """

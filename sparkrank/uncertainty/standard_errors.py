@@ -128,7 +128,7 @@ def _put_on_scale(
 
 def _of_percentile(samples: Samples, plan: Plan, metric: Metric, place: int) -> Interval:
     side = samples.side(place)
-    states, distributions = side.subject.state(metric.of_groups), side.merged.partials.distributions
+    states, distributions = side.subject.state(metric.group_metric), side.merged.partials.distributions
     groups = distributions.get(states, Distribution.empty()).histogram
     if not len(groups.score):
         return NONE

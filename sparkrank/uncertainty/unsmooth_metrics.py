@@ -25,13 +25,13 @@ from sparkrank.stats.swapped_parts import error_of_halves, swap_test
 from sparkrank.stats.woodruff import ShareOfGroups, difference_of_quantiles, movement, share_of_groups, spread, woodruff
 
 # A test of a difference, with the standard errors of the difference, of the baseline and of the candidate.
-Tested: TypeAlias = tuple[Difference, StandardErrors | None]
+TestWithErrors: TypeAlias = tuple[Difference, StandardErrors | None]
 
 
 def noise_interval(
     side: SubjectStates, metric: Metric, row: MetricRow, stderr: float, degrees: float, level: float
 ) -> Interval:
-    """Return the interval of a value with a noise floor, given ``stderr``, its standard error from the parts."""
+    """Return the interval of a value with a noise floor, given ``stderr``, its standard error from the jackknife."""
     mixed = kind_of(metric).mixed_values(metric, side)
     bias = 0.0 if mixed is None else bias_of_halves(mixed[0][0])
     ends = metric.declaration.range_of(metric)
@@ -49,7 +49,7 @@ def percentile_interval(side: SubjectStates, metric: Metric, row: MetricRow, lev
 
 def percentile_test(
     ours: SubjectStates, theirs: SubjectStates, metric: Metric, difference: float, level: float, effective: float
-) -> Tested | None:
+) -> TestWithErrors | None:
     """Return the test of a difference between percentiles; None if ``metric`` is not a percentile."""
     if metric.percentile is None:
         return None
@@ -66,8 +66,8 @@ def percentile_test(
 
 def swapped_test(
     ours: SubjectStates, theirs: SubjectStates, metric: Metric, difference: float, level: float, effective: float
-) -> Tested | None:
-    """Return the test of a difference between values with a noise floor. It exchanges parts of the groups.
+) -> TestWithErrors | None:
+    """Return the test of a difference between values with a noise floor. It exchanges fixed subsets of the groups.
 
     The result is None if a noise floor or a value on half of the groups is missing.
     """
@@ -109,9 +109,9 @@ class _Quantile(NamedTuple):
 def _quantile(side: SubjectStates, metric: Metric, row: MetricRow, level: float) -> _Quantile | None:
     """Return the percentile in ``row``. None if it is undefined, or if the parts lack some of the groups behind it."""
     merged, subject = side
-    values = merged.partials.distributions.get(subject.state(metric.of_groups), Distribution.empty()).histogram
-    rule = rule_of_values(metric.of_groups)
-    bins = merged.bins_of_parts(subject, rule, str(metric.of_groups))
+    values = merged.partials.distributions.get(subject.state(metric.group_metric), Distribution.empty()).histogram
+    rule = rule_of_values(metric.group_metric)
+    bins = merged.bins_of_parts(subject, rule, str(metric.group_metric))
     if metric.percentile is None or bins is None or not math.isfinite(row.value):
         return None
     count, number = rounded(bins.neg), bins.together.bins[bins.place]
@@ -123,7 +123,7 @@ def _quantile(side: SubjectStates, metric: Metric, row: MetricRow, level: float)
         for counted in (np.ones(len(number)), number < own, number <= own)
     )
     shares = share_of_groups(below, groups), share_of_groups(upto, groups)
-    quantile, ends = metric.percentile / 100, metric.declaration.range_of(metric.of_groups)
+    quantile, ends = metric.percentile / 100, metric.declaration.range_of(metric.group_metric)
     parts = int(np.count_nonzero(groups))
     interval = woodruff(values.score, values.neg, quantile, *shares, parts, level, ends)
     if interval.low is not None and interval.high is not None:  # the value may lie between the values of two groups

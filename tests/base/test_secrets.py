@@ -77,7 +77,7 @@ HARMLESS = [
     "s3a://bucket/logs/dt=2026-01-{01,02}/part-?.parquet", "s3://bucket/user@example.com/x",
     "s3://bucket/x?region=eu-central-1&endpoint_override=http://127.0.0.1:9000",
     "hdfs://namenode:8020/user/ann@corp/x", "abfss://container@account.dfs.core.windows.net/logs",
-    "http://127.0.0.1:9000 does not answer", 'the key "user" stands twice (line 3, column 7)',
+    "http://127.0.0.1:9000 does not answer", 'the key "user" occurs twice (line 3, column 7)',
     'unknown key "input.pasword", did you mean "path"?', "input.options.multiLine, header=true, delimiter=;",
     'the group column "user_id" is of type double: a text is needed (columns: user_id, item_id)',
     "at 2026-01-31T10:00:00 run 2026-01-31-0123456789ab of commit 0123456789abcdef0123456789abcdef01234567",

@@ -106,7 +106,7 @@ def test_a_grade_whose_gain_no_float_holds_is_refused() -> None:
             evaluate([*rows, ("v", "a", 2.0, 1.0), ("v", "b", 1.0, 1100.0)], [metric])
     for metric, most in {"cg": 2.0**400, "dcg@1": 2.0**400, "ndcg": 1.0}.items():
         assert group_values(evaluate([("u", "a", 2.0, 2.0**400)], [metric]), metric)["u"] == most
-        sentence = rf"^{metric} sums up labels, of which one is 1e\+121: labels up to 2\^400 are allowed"
+        sentence = rf"^{metric} adds up labels, but the highest label is 1e\+121: labels up to 2\^400 are allowed"
         with pytest.raises(InputError, match=sentence):
             evaluate([("u", "a", 2.0, 1.0), ("u", "b", 1.0, 1e121)], [metric])
     assert evaluate([("v", "b", 1.0, 1100.0)], ["ndcg", "ndcg(gain=binary)"]).groups.num_rows == 1

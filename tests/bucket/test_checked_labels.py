@@ -132,7 +132,7 @@ def test_any_division_into_buckets_has_the_same_bits() -> None:
 REFUSED = {
     "ndcg(checked_by=machine)": "is checked by the label that it reads, machine",
     "ndcg(label=machine,checked_by=machine)": "is checked by the label that it reads, machine",
-    "ndcg(checked_by=humn)": 'names "humn", no label, did you mean "human"?',
+    "ndcg(checked_by=humn)": 'names "humn", which is not a label, did you mean "human"?',
     "ndcg(checked_by=human,among=human)@3": "gives among with checked_by",
     "ndcg(checked_by=human,weight=rows)@3": "gives weight with checked_by",
     "gauc(checked_by=human)": "gives weight with checked_by",

@@ -125,7 +125,9 @@ def test_a_group_of_two_clusters_is_left_out_whole_and_counted() -> None:
     ids=["a null", "nulls alone", "NaN"],
 )
 def test_a_null_cluster_is_refused_whatever_share_may_be_bad(users: list, count: int) -> None:
-    with pytest.raises(InputError, match=rf'^the cluster column "user" is null or NaN in {count} rows: give each a '):
+    with pytest.raises(
+        InputError, match=rf'^the cluster column "user" is null or NaN in {count} rows: give each row a '
+    ):
         asked(with_users(*users), cluster="user", max_bad_fraction=1.0)
 
 

@@ -186,7 +186,7 @@ def test_a_weight_that_does_nothing_is_refused() -> None:
 
 def test_a_percentile_does_not_ignore_a_weight() -> None:
     for text in ("rr(weight=rows)", "gauc", "group_auc(weight=pairs)", "ndcg(weight=w)@3"):
-        with pytest.raises(MetricError, match="has no percentiles: a group counts once in one, and weight="):
+        with pytest.raises(MetricError, match="has no percentiles: a percentile counts each group once, but weight="):
             Metric.parse(f"median({text})")
     assert str(Metric.parse("median(rr(weight=uniform))")) == "median(rr)"
     assert str(Metric.parse("median(gauc(weight=uniform))")) == "median(gauc(weight=uniform))"

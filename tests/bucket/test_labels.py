@@ -181,12 +181,16 @@ def test_a_label_that_is_no_number_is_a_bad_row() -> None:
 
 
 REFUSED = [
-    (["rr(label=pya)"], LABELS, 'rr(label=pya) names "pya", no label, did you mean "pay"? (allowed: click, pay)'),
-    (["ap", "auc(among=payd)"], LABELS, 'auc(among=payd) names "payd", no label, did you mean "pay"?'),
-    (["ndcg(gain={click:1,buy:5})"], LABELS, 'names "buy", no label (allowed: click, pay)'),
+    (
+        ["rr(label=pya)"],
+        LABELS,
+        'rr(label=pya) names "pya", which is not a label, did you mean "pay"? (allowed: click, pay)',
+    ),
+    (["ap", "auc(among=payd)"], LABELS, 'auc(among=payd) names "payd", which is not a label, did you mean "pay"?'),
+    (["ndcg(gain={click:1,buy:5})"], LABELS, 'names "buy", which is not a label (allowed: click, pay)'),
     (["ndcg(gain={click:1},label=pay)"], LABELS, "gives label with gain={click:1}, which says what labels count"),
     (["ndcg(gain={click:0})"], LABELS, "gain={click:0} in"),
-    (["rr(label=pay)"], "clicked", 'names "pay", no label (allowed: clicked)'),
+    (["rr(label=pay)"], "clicked", 'names "pay", which is not a label (allowed: clicked)'),
     (["coverage(label=pay)@3"], LABELS, 'unknown parameter "label"'),
     (["rr"], {"a b": "clicked", "c": "paid"}, 'label names a label "a b"'),
     (["rr"], {}, "label is a mapping without any label"),

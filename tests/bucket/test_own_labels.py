@@ -78,7 +78,7 @@ def test_models_are_compared_in_metrics_of_one_label() -> None:
 
 
 def test_models_without_a_metric_of_one_label_are_not_compared() -> None:
-    sentence = "compare.baseline is a, and all other models read other labels: name the label in a metric, as in"
+    sentence = "compare.baseline is a, but all other models read other labels: name the label in a metric, as in"
     with pytest.raises(sr.SpecError, match=re.escape(f"{sentence} auc(label=pay), to compare models by one")):
         evaluated("no/such/place", ["auc"], score={"a": "a", "b": PAID}, compare="a")
 
@@ -96,8 +96,8 @@ def test_explained_by_the_label_of_the_model() -> None:
 
 
 REFUSED: list[tuple[list[str], dict[str, Any], str]] = [
-    (["rr"], {"column": "b", "label": "pya"}, 'the score of b names "pya", no label, did you mean "pay"?'),
-    (["rr"], {"column": "b", "among": "pya"}, 'the score of b names "pya", no label, did you mean "pay"?'),
+    (["rr"], {"column": "b", "label": "pya"}, 'the score of b names "pya", which is not a label, did you mean "pay"?'),
+    (["rr"], {"column": "b", "among": "pya"}, 'the score of b names "pya", which is not a label, did you mean "pay"?'),
     (["rr"], {"column": "b", "labl": "pay"}, 'score of b names "labl", did you mean "label"? (allowed: column, label'),
     (["rr"], {"label": "pay"}, "the b score column is None: a name, which is a text, is needed"),
     (["rr"], {"column": "b", "label": 1}, "score of b has label 1: a text is needed"),
@@ -130,7 +130,7 @@ def test_a_gate_is_about_the_metric_of_each_model() -> None:
         ("auc(label=pay)", "old"),
         ("auc(label=pay)", "cvr"),
     ]
-    with pytest.raises(sr.SpecError, match="compares cvr with ctr, and auc is of another label there"):
+    with pytest.raises(sr.SpecError, match="compares cvr with ctr, and there auc reads another label"):
         cells_of(metric="auc", model="cvr", not_worse_than="baseline", by=0.1)
     with pytest.raises(sr.SpecError, match=re.escape(f'"{of_cvr[0]}" is no metric of this spec')):
         cells_of(metric=of_cvr[0], model="ctr", min=0)

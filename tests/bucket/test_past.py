@@ -179,8 +179,8 @@ REFUSED = [
     ({"exclude": HAD, **OF_ARRAYS}, "exclude names no item column, and the lists are arrays, which have none"),
     ({"exclude": "interactions", **COLUMNS}, "exclude is interactions, but there are none"),
     ({"interactions": HAD, **COLUMNS}, "interactions are given, but no metric reads them, and exclude does not name"),
-    ({"metrics": ["new@10"], **COLUMNS}, "new@10 reads interactions, but there are none: give their rows"),
-    ({"exclude_columns": {}, **COLUMNS}, "exclude_columns names columns of exclude, but there are none"),
+    ({"metrics": ["new@10"], **COLUMNS}, "new@10 reads interactions, but no interactions are given"),
+    ({"exclude_columns": {}, **COLUMNS}, "exclude_columns is given, but exclude is not"),
     ({"exclude": HAD, "exclude_columns": "item", **COLUMNS}, "exclude_columns is 'item': a mapping of roles to"),
     (
         {"exclude": HAD, "exclude_columns": {"itme": "i"}, **COLUMNS},

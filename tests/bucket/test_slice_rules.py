@@ -280,7 +280,7 @@ def test_a_rule_that_makes_no_sense_is_refused() -> None:
         ({"column": "country", "edges": [18]}, 'the slice column "country" is of type string: a number is needed'),
         ({**ADS, "top": 0}, "slices[0].top is 0: a whole number from 1 to 1,000 is needed"),
         ({**ADS, "top": True}, "slices[0].top is True: a whole number"),
-        ({**AGE, "top": 2}, "slices[0] has edges and top: the intervals between edges all have rows"),
+        ({**AGE, "top": 2}, "slices[0] has edges and top: give one of the two, as all intervals have rows"),
         ({**TIER, "of": "relevnt"}, "slices[0].of is 'relevnt', did you mean \"relevant\"? (allowed: rows, relevant)"),
         (["age", TIER], "slices[0] has of=relevant with several columns: it is for a slice of one column"),
         (["age", ADS], "slices[0] has top with several columns: it is for a slice of one column"),

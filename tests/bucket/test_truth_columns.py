@@ -84,7 +84,7 @@ WHOLE = truth_table([("u", 3, 1.0)], pa.int64())
     ("changes", "error", "sentence"),
     [
         ({"item": None}, sr.SpecError, "lists and truth are joined by item, but no item column is named"),
-        ({"truth": None, "truth_columns": {}}, sr.SpecError, "but there is no truth"),
+        ({"truth": None, "truth_columns": {}}, sr.SpecError, "truth_columns is given, but truth is not"),
         ({"truth_columns": "sku"}, sr.SpecError, "truth_columns is 'sku': a mapping of roles to columns of the truth"),
         ({"truth_columns": {"itm": "x"}}, sr.SpecError, 'truth_columns names "itm", did you mean "item"'),
         ({"truth_columns": {"group": ["a", "b"]}}, sr.SpecError, "1 columns in the lists and 2 in the truth"),

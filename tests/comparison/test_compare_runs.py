@@ -172,13 +172,13 @@ REFUSED = {
     "no common group": (groups(1, range(100, 110)), {}, 4, "nothing can be paired"),
     "a key twice": (pa.concat_tables([LEFT, LEFT]), {}, 4, "several groups of m with one key"),
     "no common metric": (LEFT.select(LEFT.column_names[:5]), {}, 4, "no metric of"),
-    "no group table": (pa.table({"a": [1]}), {}, 4, "is no group table: it lacks model"),
-    "no such metric": (LEFT, {"metrics": ["ndcg@6"]}, 2, 'is not on both sides, did you mean "ndcg@5"? (there are: '),
+    "no group table": (pa.table({"a": [1]}), {}, 4, "is not a group table: it lacks model"),
+    "no such metric": (LEFT, {"metrics": ["ndcg@6"]}, 2, 'is not in both runs, did you mean "ndcg@5"? (there are: '),
     "a model that is not there": (LEFT, {"left_model": "n"}, 2, 'left_model: the left rows has no model "n"'),
     "models left open": (groups(1, range(9), ("a", "b")), {}, 2, "has the models a, b: name one with left_model"),
     "a level": (LEFT, {"level": 95}, 2, "level is 95"),
     "a correction": (LEFT, {"correction": "bonferroni"}, 2, "correction is 'bonferroni'"),
-    "a day of rows in memory": (LEFT, {"left_day": "2026-01-01"}, 2, "left is no path"),
+    "a day of rows in memory": (LEFT, {"left_day": "2026-01-01"}, 2, "left is not a path"),
     "no rows": ([1], {}, 2, "left is of type list"),
 }
 

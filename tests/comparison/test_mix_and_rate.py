@@ -116,7 +116,7 @@ def test_a_value_without_weight_is_not_there() -> None:
 def test_what_is_refused() -> None:
     for metric, asked, sentence in (
         ("rr", {"by": "contry"}, 'has no slice "contry", did you mean "country"?'),
-        ("rr", {"metrics": ["ndcg@5"]}, 'the metric "ndcg@5" is not on both sides'),
+        ("rr", {"metrics": ["ndcg@5"]}, 'the metric "ndcg@5" is not in both runs'),
         ("rr", {"left_model": "n"}, 'left_model: the left table has no model "n"'),
         ("auc", {"metrics": ["auc"]}, "auc is no mean of groups or rows"),
         ("median(rr)", {"metrics": ["median(rr)"]}, "median(rr) is no mean"),
@@ -137,7 +137,10 @@ def test_numbers_that_cannot_be_split_are_refused() -> None:
         "do not add up": rows,
         "is undefined where country is fr": [*rows[:2], {**rows[2], "value": float("nan")}],
         "several rows of rr of m in one value of all: the metrics of one day": [*rows, *rows],
-        "is undefined: there is no difference": [*day({"de": (4, float("nan"))})[:1], {**rows[1], "weight": 0.0}],
+        "is undefined, so its difference cannot be split": [
+            *day({"de": (4, float("nan"))})[:1],
+            {**rows[1], "weight": 0.0},
+        ],
     }
     for sentence, bad in cases.items():
         with pytest.raises(sr.InputError, match=sentence):
@@ -187,7 +190,7 @@ def test_every_mean_of_an_evaluation_splits(output: tuple[Path, str], capsys: py
     rows_only = ["--metric", "brier", "--metric", "logloss"]
     assert exit_code(*words, "--decompose", "kind", *rows_only) == 0
     assert exit_code(*words, "--decompose", "kind", "--metric", "ndcg@5") == 4
-    assert "as where groups have rows of several values" in capsys.readouterr().err
+    assert "because some groups have rows of several values" in capsys.readouterr().err
 
 
 def test_the_command_for_two_models_of_a_day(output: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:

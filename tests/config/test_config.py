@@ -65,7 +65,7 @@ NO_SPECS: list[tuple[str | None, list[str], str]] = [
     ("a: [", [], "is not YAML"),
     ("input: {path: /log/dt={date}}", [], "(line 1, column 23); within { } a path with a mark needs quotes, as in {pa"),
     ("day: 2026-02-30", [], "is not YAML: day is out of range for month"),
-    ("- a", [], "holds no document of keys"),
+    ("- a", [], "is not a document with keys"),
     ("input: {}", ["--set", "day=2026-13-01"], "the value is not YAML: month must be in 1..12"),
     ("day: 20260101", [], "day is 20260101: a day of the form YYYY-MM-DD is needed"),
     ("metrics: p@1", [], "metrics is 'p@1': a list is needed"),
@@ -74,9 +74,9 @@ NO_SPECS: list[tuple[str | None, list[str], str]] = [
     ("quality: {max_bad_fraction: yes}", [], "quality.max_bad_fraction is True: a number is needed"),
     ("output: {path: x, groups: 7}", [], "output.groups is 7: true or false is needed"),
     ("output: {path: ~/x}", [], "output.path is '~/x': only a shell replaces ~: write the full path of the folder"),
-    ("output: {path: 'x/{day}'}", [], "output.path is 'x/{day}': {day} stands for nothing"),
+    ("output: {path: 'x/{day}'}", [], "output.path is 'x/{day}': {day} is not a mark"),
     ("? [a]\n: b", [], "is not YAML: found unhashable key (line 1, column 3)"),
-    ("metrics: [rr]\nmetrics: [ap]", [], 'is not YAML: the key "metrics" stands twice (line 2, column 1)'),
+    ("metrics: [rr]\nmetrics: [ap]", [], 'is not YAML: the key "metrics" occurs twice (line 2, column 1)'),
     ("input: {}", ["--set", "metrics"], "--set metrics is not of the form key.key=value"),
     ("input: 3", ["--set", "input.path=x"], "--set input.path=x: input is a value, not a part with keys"),
     ("metrics: [p@1]", [], "input is missing"),
@@ -147,8 +147,7 @@ PARTS += "uncertainty, compare, plugins, gates, report, undecided, history, leas
 TEXT, BY_MODEL = "a text is needed", "a column, or models with a column each, are needed"
 POINTS = "a whole number from 10, or false, is needed"
 NO_MARK = (
-    "stands for nothing "
-    "(allowed: {date}, {date_nodash}, {date-1}, {date+7}, {date:%Y%m%d}, and in paths {date}..{date+7})"
+    "is not a mark (allowed: {date}, {date_nodash}, {date-1}, {date+7}, {date:%Y%m%d}, and in paths {date}..{date+7})"
 )
 FORMATS = "(allowed: parquet, csv, json, delta, iceberg, orc, text, avro, hudi, paimon, deltasharing, xml, binaryfile, "
 FORMATS += "tfrecord, jdbc, bigquery, snowflake, redshift, clickhouse, mongodb, kudu, es, or the class of a source)"
@@ -180,8 +179,8 @@ REFUSED: list[tuple[str, str]] = [
     ("output={}", "output.path is missing"),
     ("metrics=[]", "metrics is empty: name at least one, for example ndcg@10"),
     ("input.columns.label=user", 'column "user" is both group and label: in a group all rows have the same'),
-    ("truth={}", "truth names neither a path nor a table: one of the two is needed"),
-    ("input.table=t", "input names a path and a table: one of the two is needed"),
+    ("truth={}", "truth names neither a path nor a table: give one of the two"),
+    ("input.table=t", "input names a path and a table: give one of the two"),
     ("input.path=log/dt={day}", f"input.path is 'log/dt={{day}}': {{day}} {NO_MARK}"),
     ("input.path=s3://key:secret@logs/day", f"input has {SHOWN}"),
     ("output.path=s3://key:secret@tables", f"output has {SHOWN}"),
@@ -193,7 +192,7 @@ REFUSED: list[tuple[str, str]] = [
     ),
     ("input.format=parqet", f"input.format is 'parqet': no such format is known, did you mean \"parquet\"? {FORMATS}"),
     ("truth={path: x, format: foo}", f"truth.format is 'foo': no such format is known {FORMATS}"),
-    ("input.where=a = 1 and", "input.where is 'a = 1 and': it is no SQL condition: a value is missing at the end"),
+    ("input.where=a = 1 and", "input.where is 'a = 1 and': it is not an SQL condition: a value is missing at the end"),
     ("input.path=file://logs/day", f"input.path is 'file://logs/day': {NO_HOST}"),
     ("output.path=file://tables", f"output.path is 'file://tables': {NO_HOST}"),
     ("output.path=log/tables", f"the document has output.path log/tables within input.path log: {AS_ROWS}"),
@@ -201,7 +200,7 @@ REFUSED: list[tuple[str, str]] = [
     *(
         (
             f"input.path=tables/{own}",
-            f"the document has input.path tables/{own} in the place of {own.partition('/')[0]} {BESIDE}",
+            f"the document has input.path tables/{own} inside {own.partition('/')[0]}, a folder of sparkrank {BESIDE}",
         )
         for own in ("_runs", "_days/x", *(f"{table}/other" for table in table_names()))
     ),

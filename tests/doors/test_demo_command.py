@@ -42,7 +42,7 @@ def test_the_demo_evaluates_its_log_and_every_command_that_it_prints_runs(
         assert exit_code(*shlex.split(command)) == 0, command
     capsys.readouterr()
     assert exit_code("demo", "--folder", folder) == 2
-    assert "is there already: name another by --folder, or remove it" in capsys.readouterr().err
+    assert "exists already: name another folder with --folder, or remove this one" in capsys.readouterr().err
     for rows in ("999", "2000.5", "many", "nan", "inf", "1e30"):
         assert exit_code("demo", "--folder", "other", "--rows", rows) == 2
         assert f"{rows} is not a whole number from 1,000 to 1,000,000,000" in capsys.readouterr().err

@@ -87,7 +87,7 @@ def test_both_ends_are_evaluations_under_the_presets(conf: str) -> None:
     for one, other in itertools.pairwise(ring):
         for moves in _found(conf, one, other, *TEXTS).metrics:
             values = repr((moves.value, moves.other_value))  # NaN is NaN
-            assert values == repr((ends[one][moves.asked], ends[other][moves.asked])), (one, other, moves.asked)
+            assert values == repr((ends[one][moves.text], ends[other][moves.text])), (one, other, moves.text)
             assert moves.moved - moves.combined == pytest.approx(sum(s.value - moves.value for s in moves.settings))
 
 
@@ -96,10 +96,10 @@ def test_a_setting_alone_is_an_evaluation_of_the_first_with_that_of_the_second(c
     differences = _found(conf, "mllib", "ranx", "ndcg@2", "ap@2")
     texts = {"gain": "ndcg(gain=linear)@2", "over": "ap(over=relevant)@2"}
     for moves in differences.metrics:
-        own = "gain" if "ndcg" in moves.asked else "over"
+        own = "gain" if "ndcg" in moves.text else "over"
         assert {setting.setting for setting in moves.settings} == {"population", own}
         for setting in moves.settings:
-            text = texts.get(setting.setting, moves.asked)
+            text = texts.get(setting.setting, moves.text)
             under: Any = {"population": "truth"} if setting.setting == "population" else {}
             assert repr(setting.value) == repr(sr.evaluate(ROWS, [text], **COLUMNS, preset="mllib", **under)[text])
     assert differences.passes == 2  # mllib with all texts; ranx, whose other setting is this one alone

@@ -87,20 +87,18 @@ def test_what_cannot_be_written_is_refused(
     for words, sentence in (
         (("--prometheus", f"{tmp_path}/none/eval.prom"), "a file in a folder that exists is needed"),
         (("--prometheus", str(tmp_path)), "a file in a folder that exists is needed"),
-        (("--prometheus", str(file), "--slice", "contry"), '"contry", no slice, did you mean "country"?'),
+        (("--prometheus", str(file), "--slice", "contry"), '"contry", which is not a slice, did you mean "country"?'),
         (("--slice", "country"), "--slice names slices for --prometheus, which is not given"),
     ):
         assert exit_code("evaluate", "--conf", conf, "--date", DAY, *words) == 2
         assert sentence in capsys.readouterr().err
     assert exit_code("evaluate", "--conf", conf, "--from", DAY, "--to", DAY, "--prometheus", str(file)) == 2
-    assert "merge writes those of a window" in capsys.readouterr().err
+    assert "use merge for a window" in capsys.readouterr().err
     assert not (tmp_path / "tables").exists()
     file.write_text("before", encoding="utf-8")
     monkeypatch.setattr(prometheus_job, "MOST_SERIES", 3)
     assert exit_code("evaluate", "--conf", conf, "--date", DAY, "--prometheus", str(file)) == 1
-    assert re.search(
-        rf"{DAY} has \d+ series, of which at most 3 are allowed; name fewer slices", capsys.readouterr().err
-    )
+    assert re.search(rf"{DAY} has \d+ series, and at most 3 are allowed \(name fewer slices\)", capsys.readouterr().err)
     assert file.read_text("utf-8") == "before"
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     assert exit_code("evaluate", "--conf", conf, "--date", DAY, "--prometheus", str(file)) == 2

@@ -329,7 +329,7 @@ def test_init_writes_a_spec_that_can_be_checked_and_overwrites_none(
     assert exit_code("validate", "--conf", "filled.yaml", "--quiet") == 0
     Path("sparkrank.yaml").write_text("mine", encoding="utf-8")
     for words, sentence in (
-        ([], "sparkrank.yaml is there already"),
+        ([], "sparkrank.yaml exists already"),
         (["none/here.yaml"], "there is no folder for none/here.yaml"),
         ([" "], "FILE is empty"),
     ):

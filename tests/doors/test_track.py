@@ -152,7 +152,7 @@ def test_a_spec_that_cannot_be_tracked_is_refused_before_anything_is_read(
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     contry, stubs, plain = {"to": "stub", "slices": ["contry"]}, [{"to": "stub"}], {"slices": []}
     for track, sections, sentence in (
-        ([contry], {"slices": ["country"]}, '"contry", no slice, did you mean "country"?'),
+        ([contry], {"slices": ["country"]}, '"contry", which is not a slice, did you mean "country"?'),
         (stubs, {}, "the values of the slice user are the keys of groups, which no tracker gets"),
         (stubs * 2, plain, "track names one experiment twice"),
         ([{"to": "mlfow"}], plain, "'mlfow', did you mean \"mlflow\"? (allowed: mlflow, stub)"),
@@ -236,7 +236,11 @@ def test_an_evaluation_is_tracked_by_any_object(stub: type[StubTracker], monkeyp
     ):
         with pytest.raises(sr.SpecError, match=sentence):
             sr.track(ev, *arguments)
-    for named, sentence in (({"slices": "country"}, "a list"), ({"slices": ["c"]}, "no slice"), ({"day": "x"}, "YYYY")):
+    for named, sentence in (
+        ({"slices": "country"}, "a list"),
+        ({"slices": ["c"]}, "not a slice"),
+        ({"day": "x"}, "YYYY"),
+    ):
         with pytest.raises(sr.SpecError, match=sentence):
             sr.track(ev, "stub", **named)
 

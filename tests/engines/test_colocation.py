@@ -271,7 +271,7 @@ def test_where_grouped_can_do_nothing_it_is_refused(tmp_path: Path) -> None:
         "no group": "grouped is files, but no group column is named: rows are evaluated where they are read",
         "arrays": "grouped is files, but each row is a list, and so a group by itself: rows are evaluated where they "
         "are read",
-        "no folders": "grouped is folders, but no folder names (key=value) give a column that all sides have",
+        "no folders": "grouped is folders, but no folder name (key=value) gives a column that all inputs have",
         "unknown": 'grouped is "file", did you mean "files"? (allowed: auto, files, folders, sorted, files unchecked, '
         "folders unchecked, sorted unchecked, shuffle)",
     }

@@ -16,7 +16,7 @@ from pyarrow import fs
 import sparkrank as sr
 from sparkrank.base.errors import InputError, SparkrankError
 from sparkrank.engines import group_files
-from sparkrank.engines.group_files import GroupFiles, Part
+from sparkrank.engines.group_files import BucketGroups, GroupFiles
 from sparkrank.run import execute
 from tests.support.killed import Killed, counting
 
@@ -29,9 +29,9 @@ def _part(*values: int) -> pa.Table:
 NO_GROUPS = _part(1).slice(0, 0)
 
 
-def _parts(*groups: pa.Table, first: int = 0) -> list[Part]:
+def _parts(*groups: pa.Table, first: int = 0) -> list[BucketGroups]:
     """Those of buckets from ``first``."""
-    return list(map(Part, itertools.count(first), groups))
+    return list(map(BucketGroups, itertools.count(first), groups))
 
 
 def _stored(folder: Path) -> list[list[int]]:
@@ -43,7 +43,7 @@ def _finish(files: GroupFiles, names: Iterable[str]) -> None:
     files.publish()
 
 
-def _written(path: Path, parts: Iterable[Part]) -> list[str]:
+def _written(path: Path, parts: Iterable[BucketGroups]) -> list[str]:
     """The names of the files, all of them visible."""
     files = GroupFiles.at(str(path))
     names = list(files.write(parts))
@@ -73,10 +73,10 @@ def test_a_row_group_is_written_before_the_next_is_gathered(tmp_path: Path, monk
         written.append(len(rows))
         write(writer, rows, **how)
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[BucketGroups]:
         for number in range(7):
             assert number - sum(written) <= 2
-            yield Part(number, _part(number))
+            yield BucketGroups(number, _part(number))
 
     monkeypatch.setattr(pq.ParquetWriter, "write_table", counted)
     (name,) = _written(tmp_path, parts())
@@ -130,10 +130,10 @@ def test_a_task_that_outlives_its_evaluation_leaves_nothing(tmp_path: Path, monk
     monkeypatch.setattr(group_files, "ROW_GROUP_ROWS", 1)
     files = GroupFiles.at(str(tmp_path))
 
-    def parts() -> Iterator[Part]:
+    def parts() -> Iterator[BucketGroups]:
         yield from _parts(_part(1), _part(2))
         _finish(files, ())  # a file is open by now
-        yield Part(2, _part(3))
+        yield BucketGroups(2, _part(3))
 
     list(files.write(parts()))
     names = _written(tmp_path, _parts(_part(4), first=4))

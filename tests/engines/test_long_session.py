@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import sparkrank as sr
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import PassResult
 from sparkrank.states import Partials
 from tests.support.long_session import log
 
@@ -41,9 +41,9 @@ class Table:
     """In place of a DataFrame, of which nothing is asked."""
 
 
-def released(**of: object) -> tuple[Solved, list[str]]:
+def released(**of: object) -> tuple[PassResult, list[str]]:
     said: list[str] = []
-    return Solved(Partials.merged([]), release=lambda: said.append("released"), **of).leased(), said  # type: ignore[arg-type]
+    return PassResult(Partials.merged([]), release=lambda: said.append("released"), **of).leased(), said  # type: ignore[arg-type]
 
 
 def wait_for() -> None:
@@ -66,7 +66,7 @@ def test_what_nobody_holds_is_released_and_a_table_that_is_held_is_not() -> None
 
 def test_what_is_released_beside_it_does_not_hold_it() -> None:
     said: list[str] = []
-    first = Solved(Partials.merged([]), Table(), release=lambda: said.append("first"))  # type: ignore[arg-type]
+    first = PassResult(Partials.merged([]), Table(), release=lambda: said.append("first"))  # type: ignore[arg-type]
     solved = first.releasing(lambda: said.append("second")).leased()
     del first, solved
     wait_for()

@@ -21,7 +21,7 @@ from sparkrank.engines.repeated_groups import (
     repeated_keys_of_all,
     with_repeated_keys,
 )
-from sparkrank.engines.spark import where_read
+from sparkrank.engines.spark import split_evaluation
 from sparkrank.engines.spark.gather import gather_states
 from sparkrank.engines.spark.tasks import solve_splits
 from sparkrank.metrics import plan_of
@@ -80,8 +80,8 @@ def solved(*splits: dict[int, list[int]]) -> Partials:
             yield split, BucketResult(Partials(counts={(checks.GROUPS, ""): len(values)}), None, hashes(*values))
 
     sent = [row for of_task in splits for row in solve_splits(results(of_task), None, ranges=2)]
-    batches = [pa.RecordBatch.from_pylist([row], where_read._HASHED_SCHEMA) for row in sent]
-    rows = [row for batch in where_read._checked(iter(batches)) for row in batch.to_pylist()]
+    batches = [pa.RecordBatch.from_pylist([row], split_evaluation._HASHED_SCHEMA) for row in sent]
+    rows = [row for batch in split_evaluation._checked(iter(batches)) for row in batch.to_pylist()]
     partials = gather_states([(pa.py_buffer(row["states"]), row["groups"]) for row in rows], None).partials
     return with_repeated_keys(partials, ARRAYS)
 

@@ -27,7 +27,7 @@ def test_time_zones_of_a_spec(tmp_path: Path) -> None:
     """One is refused where nobody asks for it, and where it is none."""
     conf = write_spec(tmp_path, SPEC)
     for lane in ("local", "scan"):
-        with pytest.raises(SpecError, match=f"has input.time_zone UTC, but lane {lane}: Spark's SQL alone asks for it"):
+        with pytest.raises(SpecError, match=f"has input.time_zone UTC, but lane {lane}: only Spark's SQL reads it"):
             load_spec(conf, [f"engine.lane={lane}", "input.time_zone=UTC"])
     assert load_spec(conf, ["input.time_zone=UTC"]).hash() != load_spec(conf).hash()
     for zone in ("Europe/Berlin", "UTC", "+02:00", "-18:00"):

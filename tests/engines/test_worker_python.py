@@ -177,7 +177,7 @@ def test_a_command_names_an_older_pyspark_before_it_starts_a_session(monkeypatch
 
 def test_a_stopped_session_is_found_before_the_work() -> None:
     for of_kind in ({"sparkContext": SimpleNamespace(_jsc=None)}, {"is_stopped": True}):  # classic, Connect
-        with pytest.raises(sr.SparkrankError, match="the Spark session was stopped: make the DataFrame anew"):
+        with pytest.raises(sr.SparkrankError, match="the Spark session was stopped: make the DataFrame again"):
             validate_session(SimpleNamespace(version="4.1.0", **of_kind))
 
 
@@ -188,4 +188,4 @@ def test_a_column_without_a_session_is_one_sentence() -> None:
         "    try:\n        ask()\n    except Exception as error:\n        print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == ["no Spark session runs: columns are made in one"] * 2
+    assert done.stdout.splitlines() == ["no Spark session runs: start one before making columns"] * 2

@@ -199,7 +199,7 @@ def test_parts_of_a_batch_are_the_batch(monkeypatch: pytest.MonkeyPatch) -> None
     asked = column_plan(["ndcg@3", "ap"], ROLES, {})
     whole = [values.to_pylist() for values in values_of_lists(arrays, asked)]
     monkeypatch.setattr(list_values, "MOST_ROWS", 7)
-    assert len(list(list_values.lists_of(arrays, asked.roles).parts())) > 20
+    assert len(list(list_values.lists_of(arrays, asked.roles).chunks())) > 20
     assert [values.to_pylist() for values in values_of_lists(arrays, asked)] == whole
 
 

@@ -23,8 +23,8 @@ DAYS: list[tuple[list[CheckVerdict], int, str, int, str]] = [
     ([LET_IN, HOLDS], 0, "✕ Fail, and accepted", 0, "a person has accepted it, and it passes (exit 0)."),
     ([LET_IN, FAILS_TOO], 0, "✕ Fail", 3, "2 of 2 gates fail: does not pass (exit 3)."),  # one of them alone is let in
     ([LET_IN, STOPS], 0, "✕ Fail", 5, "1 of 2 gates fails: does not pass (exit 5)."),
-    ([], 0, "✓ Pass", 0, "No gate is asked for (exit 0)."),
-    ([], 2, "! Warning", 0, "No gate is asked for: passes with 2 warnings (exit 0)."),
+    ([], 0, "✓ Pass", 0, "No gate is requested (exit 0)."),
+    ([], 2, "! Warning", 0, "No gate is requested: passes with 2 warnings (exit 0)."),
 ]
 
 

@@ -11,7 +11,7 @@ from sparkrank.gates.chance import records_of
 from sparkrank.gates.facts import Facts, IntervalEstimate, Standard
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, History, Margin, Rule
-from sparkrank.gates.verdicts import Judged
+from sparkrank.gates.verdicts import GateVerdict
 from tests.extent import IS_LONG
 
 CELL = Cell("auc", "candidate")
@@ -30,7 +30,7 @@ def measured(value: float, stderr: float | None) -> IntervalEstimate:
     return IntervalEstimate(value, *ends, stderr, "as it is")
 
 
-def failed(nights: list[Judged]) -> tuple[int, float]:
+def failed(nights: list[GateVerdict]) -> tuple[int, float]:
     """How many of the verdicts fail, and how many do by chance."""
     (record,) = records_of([(str(number), [judged]) for number, judged in enumerate(nights)])
     return len(record.stopped), record.by_chance

@@ -167,19 +167,22 @@ REFUSED_GATES: list[tuple[dict[str, Any], str]] = [
     ({"metric": "ap*"}, 'gates[0].metric "ap*" matches no metric of this spec'),
     ({"model": "candidat"}, 'gates[0].model "candidat" is no model of this spec, did you mean "candidate"?'),
     ({"model": "x*"}, 'gates[0].model "x*" matches no model of this spec (production, candidate)'),
-    ({"slice": {"contry": "*"}}, 'gates[0].slice "contry" is no slice of this spec, did you mean "country"? (country)'),
-    ({"slice": {"country": "*", "device": "*"}}, 'gates[0].slice "country,device" is no slice of this spec'),
-    ({"slice": {"country": False}}, "gates.0.slice has country false: put it in quotes, as it stands in the tables"),
+    (
+        {"slice": {"contry": "*"}},
+        'gates[0].slice "contry" is not a slice of this spec, did you mean "country"? (country)',
+    ),
+    ({"slice": {"country": "*", "device": "*"}}, 'gates[0].slice "country,device" is not a slice of this spec'),
+    ({"slice": {"country": False}}, "gates.0.slice has country false: put it in quotes, as in the tables"),
     ({"slice": {}}, "gates.0 has an empty slice"),
     ({"minn": 1}, 'unknown key "gates.0.minn", did you mean "min"? (known here: metric, name, model, slice, '),
     ({"min": None}, "gates.0 has no condition: min, max, not_worse_than or equivalent_to is needed"),
     ({"min": True}, "gates.0.min is True: a number is needed"),
     ({"min": float("nan")}, "gates.0.min is nan: a finite number is needed"),
     ({"min": 2, "max": 1}, "gates.0 has min 2 above max 1: no value lies between them"),
-    ({"by": 0.1}, "gates.0 has by, but neither not_worse_than nor equivalent_to, of which it is the margin"),
+    ({"by": 0.1}, "gates.0 has by, which is the margin of not_worse_than and equivalent_to, but has none"),
     ({"not_worse_than": "baseline", "equivalent_to": "baseline", "by": 1}, "but by is the margin of one: write two"),
-    ({"equivalent_to": "production"}, "gates.0 has equivalent_to without a margin: by above 0 says"),
-    ({"equivalent_to": "production", "by": 0}, "gates.0 has equivalent_to without a margin: by above 0 says"),
+    ({"equivalent_to": "production"}, "gates.0 has equivalent_to without a margin: give by"),
+    ({"equivalent_to": "production", "by": 0}, "gates.0 has equivalent_to without a margin: give by"),
     ({"equivalent_to": "history", "by": "1%"}, 'gates[0].equivalent_to is "history": a model or baseline is needed ('),
     ({"equivalent_to": "production", "by": "1%", "model": "production"}, "compares production with itself"),
     ({"correction": "bonferroni"}, "gates.0.correction is 'bonferroni' (allowed: holm, benjamini-hochberg, none)"),
@@ -187,7 +190,7 @@ REFUSED_GATES: list[tuple[dict[str, Any], str]] = [
     ({"not_worse_than": "production", "by": -1}, f"gates.0.by is -1: {NEEDED}"),
     ({"not_worse_than": "productoin"}, 'gates[0].not_worse_than is "productoin", did you mean "production"?: a model'),
     ({"not_worse_than": "production", "model": "production"}, "gates[0] compares production with itself"),
-    ({"metric": "copc", "not_worse_than": "production"}, "gates[0].not_worse_than cannot hold for copc, of which"),
+    ({"metric": "copc", "not_worse_than": "production"}, "gates[0].not_worse_than does not apply to copc, because"),
     ({"undecided": "stop"}, "gates.0.undecided is 'stop' (allowed: fail, warn, pass)"),
     ({"name": " "}, "gates.0 has an empty name"),
 ]
@@ -199,7 +202,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"history": {"days": 1}}, "history.days is 1: a number of at least 2 is needed"),
     (
         {"gates": [{"metric": "copc", "not_worse_than": "history"}], "history": {"sides": "worse"}},
-        "of which neither higher nor lower is better: give history: {sides: both}",
+        "because neither higher nor lower values are better: give history: {sides: both}",
     ),
     ({"gates": [{"metric": "copc", "min": 0}] * 2}, 'gates[1] is "copc min 0" again: gates have names of their own'),
 ]
@@ -239,7 +242,7 @@ def test_what_validate_prints_is_a_spec_again(tmp_path: Path, capsys: pytest.Cap
 def test_a_gate_compares_with_what_the_spec_compares_with() -> None:
     plan, own = plan_of(["ndcg@10"], ["production", "candidate"], ["user"]), "gates[0].not_worse_than is"
     for word, baseline, sentence in (
-        ("baseline", None, f"{own} baseline, but the spec names none: give compare.baseline"),
+        ("baseline", None, f"{own} baseline, but the spec has no compare.baseline: add it"),
         ("candidate", "production", f"{own} candidate, but models are compared only with"),
         ("production", None, "the spec compares no models: give compare: {baseline: production}"),
     ):

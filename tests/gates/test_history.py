@@ -15,7 +15,7 @@ from sparkrank.gates.facts import DayOutcome, Facts, IntervalEstimate, Standard
 from sparkrank.gates.history import band_of, own_error, past_of
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, History, Margin, Rule
-from sparkrank.gates.verdicts import Judged
+from sparkrank.gates.verdicts import GateVerdict
 
 CELL = Cell("auc", "candidate")
 NO_MARGIN = Margin()
@@ -41,7 +41,7 @@ def judged(
     better: bool | None = True,
     margin: Margin = NO_MARGIN,
     **options: object,
-) -> Judged:
+) -> GateVerdict:
     days = [each for each in before if isinstance(each, Facts)] or days_before(before)  # type: ignore[arg-type]
     rule = Rule("g", "history", "auc", ("auc",), ("candidate",), "candidate", margin=margin)
     judge = Judge([rule], History(**options), {"auc": better})  # type: ignore[arg-type]

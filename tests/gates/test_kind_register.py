@@ -20,7 +20,7 @@ sys.modules["sparkrank"] = package
 from sparkrank.gates.facts import Facts, IntervalEstimate
 from sparkrank.gates.kind import GateKind
 from sparkrank.gates.register import KINDS
-from sparkrank.gates.verdicts import Judged, VerdictKey
+from sparkrank.gates.verdicts import GateVerdict, VerdictKey
 
 
 class NearTo(GateKind):
@@ -32,7 +32,8 @@ class NearTo(GateKind):
 
     def verdict(self, rule, cell, measured, evidence):
         is_near = abs(measured.value - rule.bound) < 0.1
-        return Judged(VerdictKey(rule.gate, rule.kind, cell), "pass" if is_near else "fail", "seen", measured.value)
+        key, word = VerdictKey(rule.gate, rule.kind, cell), "pass" if is_near else "fail"
+        return GateVerdict(key, word, "seen", measured.value)
 
 
 KINDS["near_to"] = NearTo()

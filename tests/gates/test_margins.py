@@ -13,7 +13,7 @@ from scipy import stats
 from sparkrank.gates.facts import Facts, IntervalEstimate
 from sparkrank.gates.judge import Judge
 from sparkrank.gates.rules import Cell, Margin, Rule
-from sparkrank.gates.verdicts import Judged
+from sparkrank.gates.verdicts import GateVerdict
 from tests.extent import IS_LONG
 
 CELL = Cell("m", "c")
@@ -39,7 +39,7 @@ def number(value: float, stderr: float | None, degrees: float = 100, **more: Any
 
 def verdict(
     asked: Rule, difference: IntervalEstimate, candidate: IntervalEstimate, baseline: IntervalEstimate, **judge: Any
-) -> Judged:
+) -> GateVerdict:
     facts = Facts("d", {CELL: candidate, CELL._replace(model="b"): baseline}, {(CELL, "b"): difference})
     (judged,) = Judge([asked], **{"better": {"m": True}, **judge}).verdicts(facts, "d")
     return judged

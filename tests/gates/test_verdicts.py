@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from sparkrank.gates.rules import Cell
-from sparkrank.gates.verdicts import Judged, VerdictKey, VerdictWord, correct
+from sparkrank.gates.verdicts import GateVerdict, VerdictKey, VerdictWord, correct
 
 
-def alone(p: float | None, verdict: VerdictWord = "fail") -> Judged:
-    return Judged(VerdictKey("g", "min", Cell("m", "c")), verdict, "0.2 is below 0.3", p=p)
+def alone(p: float | None, verdict: VerdictWord = "fail") -> GateVerdict:
+    return GateVerdict(VerdictKey("g", "min", Cell("m", "c")), verdict, "0.2 is below 0.3", p=p)
 
 
 def test_holm_by_hand() -> None:

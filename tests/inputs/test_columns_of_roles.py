@@ -195,10 +195,10 @@ def test_a_label_is_asked_for_by_every_other_metric_and_some_definitions() -> No
         - OF_THE_PAST
         - {"value"}  # asks for the propensity first
     ):
-        with pytest.raises(sr.SpecError, match=r"reads labels, but label names no column, and there is no truth"):
+        with pytest.raises(sr.SpecError, match=r"reads labels, but neither label nor a truth is given"):
             sr.evaluate(log(), [text], **asked, item="item", ties="block")
     for name, word in (("unjudged", "drop"), ("population", "both")):
-        with pytest.raises(sr.SpecError, match=f"{name}=.* but label names no column"):
+        with pytest.raises(sr.SpecError, match=f"{name}=.* but neither label nor a truth is given"):
             sr.evaluate(log(), OF_TWO_MODELS, **asked, **{name: word})
 
 

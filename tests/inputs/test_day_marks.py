@@ -76,9 +76,9 @@ def test_the_folder_of_a_window_has_both_of_its_ends() -> None:
 
 WHOLE = "input: {path: log, columns: {group: u, score: s, label: l}}\nmetrics: [rr]\noutput: {path: tables}"
 NO_MARKS = [
-    ("{ds}", "{ds} stands for nothing"),
-    ("{Date}", '{Date} stands for nothing, did you mean "{date}"? (allowed: {date}, '),
-    ("{date-1d}", "{date-1d} stands for nothing"),
+    ("{ds}", "{ds} is not a mark"),
+    ("{Date}", '{Date} is not a mark, did you mean "{date}"? (allowed: {date}, '),
+    ("{date-1d}", "{date-1d} is not a mark"),
     ("{date:}", "{date:} has a format without a part of a day: it takes %Y, %y, %m, "),
     ("{date:month}", "{date:month} has a format without a part of a day"),
     ("{date:%Y%M%d}", "{date:%Y%M%d} has the unknown part %M: a format of a day takes %Y, %y, %m, "),
@@ -118,21 +118,21 @@ def test_a_mark_that_is_none_is_refused_wherever_it_stands(conf: Path) -> None:
         beside = {"input.table": ["input.path=null"], "truth.where": ["truth.path=x"]}.get(key, [])
         message = message_of(load_spec, conf, [f"{key}={json.dumps('dt={ds}')}", *beside])
         assert key in message
-        assert "{ds} stands for nothing" in message
+        assert "{ds} is not a mark" in message
 
 
 NO_RANGES = [
     ("{date}..{date+3}/{date}..{date+3}", "{date}..{date+3} is a second range of days: a path takes one"),
     ("{date}..{date_nodash+3}", "has ends in two formats: one is needed"),
-    ("{date+3}..{date}", "is a range of 0 days: 1 to 1000 are allowed, earliest first"),
-    ("y={date:%Y}/m={date:%m}/d={date:%d}..{date+7:%d}", "has ends that are not whole days: one mark writes the"),
-    ("{date}..{dt+7}", "{dt+7} stands for nothing"),
+    ("{date+3}..{date}", "is a range of 0 days: 1 to 1000 days are allowed, the earliest first"),
+    ("y={date:%Y}/m={date:%m}/d={date:%d}..{date+7:%d}", "has ends that are not whole days: write the whole day"),
+    ("{date}..{dt+7}", "{dt+7} is not a mark"),
     ("{date-1}..{date}..{date+1}", "..{date+1} is not a range of days: it has a mark at both ends"),
     ("dt=2026-01-01..{date}", "dt=2026-01-01..{date} is not a range of days"),
     ("{date}..", "{date}.. is not a range of days"),
     ("{a,{date}", "{a,{date} opens a brace that is not closed"),
     ("a}/{date}", "}/{date} closes a brace that is not open"),
-    ("{x{date}}", "{x{date}} stands for nothing"),
+    ("{x{date}}", "{x{date}} is not a mark"),
 ]
 
 

@@ -36,7 +36,7 @@ ASKED: dict[str, Any] = {"group": "user", "item": "item", "score": "score", "lab
         (dict.fromkeys(map(str, range(201)), ROWS), {}, r"^there are 201 models with rows of their own: up to 200 are"),
         ({"": ROWS}, {}, r"^models names a model '': a text that is not empty is needed$"),
         ({1: ROWS}, {}, r"^models names a model 1: a text is needed$"),
-        ({}, {}, r"^the input is a mapping of models without any: name at least one$"),
+        ({}, {}, r"^the input is a mapping without a model: name at least one$"),
         ({"a": [1, 2]}, {}, r"^the rows of a are of type list: a DataFrame, a pyarrow Table or a path to Parquet is"),
         (
             LONG,
@@ -114,7 +114,7 @@ def spec(folder: Path, **given: Any) -> Spec:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"models": {}}, "input has models, but names none"),
+        ({"models": {}}, "input has models without a model: name at least one"),
         ({"models": {"a": {}}}, "input.models.a names neither a path nor a table"),
         ({"models": {"a": {"pth": "/a"}}}, "input.models.a.pth"),
         ({"models": APART, "path": "/rows"}, "input has models and path: each model names its own"),

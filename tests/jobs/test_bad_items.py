@@ -32,7 +32,7 @@ CASES: dict[str, tuple[list[str], dict[str, Any], dict[str, pa.Table], int, str]
         {"interactions": None},
         {},
         2,
-        f"{NEW} reads interactions, but there are none: give their rows",
+        f"{NEW} reads interactions, but no interactions are given",
     ),
     "no history to exclude": (
         ["p@1"],

@@ -91,7 +91,7 @@ ASKED = [
     ({"path": "{0}/lists.parquet", "columns": {"item": "itm"}}, 2, 'the item column "itm" is not in the interactions'),
     ({"path": "{0}/lists.parquet", "columns": {"itme": "i"}}, 2, "itme"),
     ({"path": "{0}/lists.parquet", "expect": {"min_rows": 3}}, 4, "the interactions is incomplete: 2 rows were read"),
-    (None, 2, "new@2 reads interactions, but there are none"),
+    (None, 2, "new@2 reads interactions, but no interactions are given"),
 ]
 
 

@@ -107,7 +107,7 @@ TOLD = {
     "binary_accuracy": "write accuracy, which predicts yes from it on",
     "BinaryF1Score": "write f1, which predicts yes from it on",
     "ndcg_burges(gain=linear)@5": "gives gain twice",
-    "BinaryAUROC(bits=3)": "bits and exact: only one of them can hold",
+    "BinaryAUROC(bits=3)": "bits and exact: only one of them is allowed",
     "rbp.80(p=0.9)": "gives p twice",
     "ndcg_at_k": "needs a cut-off: write ndcg(gain=binary)@k",
     "P_10@5": 'unknown metric "P_10"',

@@ -209,7 +209,7 @@ def test_the_rows_of_interactions_are_a_target() -> None:
     tiers = sr.evaluate(lists, ["exposure_gap(by=tier,against=interactions,discount=[1])@1"], **roles, interactions=had)
     due = {row["value"]: row["due"] for row in tiers.exposures.to_pylist()}
     assert (tiers.metrics["value"].to_pylist(), due) == ([pytest.approx(1 / 6)], {"head": 5 / 6, "torso": 1 / 6})
-    with pytest.raises(SpecError, match="compares with the interactions, but there are none"):
+    with pytest.raises(SpecError, match="compares with the interactions, but no interactions are given"):
         sr.evaluate(lists, metrics, **{**asked, "interactions": None})
     nobody = had.slice(0, 0)
     with pytest.raises(InputError, match="interactions"):

@@ -91,8 +91,8 @@ def test_intervals_hold_the_truth(sessions: int) -> None:
     [
         ("gmean(auc)", "auc has no geometric mean: only the values of a metric of groups have one"),
         ("gmean(spearman)", "spearman has no geometric mean: its values may be below 0"),
-        ("gmean(median(ap))", "asks for one summary of another"),
-        ("median(gmean(ap))", "asks for one summary of another"),
+        ("gmean(median(ap))", "is a summary of a summary"),
+        ("median(gmean(ap))", "is a summary of a summary"),
     ],
 )
 def test_what_has_none(text: str, why: str) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sparkrank.base.errors import MetricError, SpecError, itemize
 from sparkrank.metrics import CATALOG, Metric
-from sparkrank.metrics.metric import asked_metrics
+from sparkrank.metrics.metric import distinct_metrics
 from tests.extent import examples
 from tests.support.strategies import PATIENT, Asked, asked, text, written
 
@@ -189,12 +189,12 @@ NO_LISTS = {
 
 
 def test_a_list_of_cutoffs_stands_for_several_metrics() -> None:
-    assert {typed: list(map(str, asked_metrics([typed], None))) for typed in LISTS} == LISTS
-    assert list(map(str, asked_metrics(["ndcg@5", "ndcg@{1,5}"], None))) == ["ndcg@5", "ndcg@1"]
+    assert {typed: list(map(str, distinct_metrics([typed], None))) for typed in LISTS} == LISTS
+    assert list(map(str, distinct_metrics(["ndcg@5", "ndcg@{1,5}"], None))) == ["ndcg@5", "ndcg@1"]
     for refused, sentence in NO_LISTS.items():
         with pytest.raises(MetricError, match=re.escape(sentence)):
-            asked_metrics([refused], None)
-    with pytest.raises(MetricError, match="stands for several metrics, but one is needed here"):
+            distinct_metrics([refused], None)
+    with pytest.raises(MetricError, match="means several metrics, but one is needed here"):
         Metric.parse("ndcg@{1,5}")
 
 

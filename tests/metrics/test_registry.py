@@ -359,7 +359,7 @@ UNUSABLE: list[tuple[object, str]] = [
     (["no_such_module.metrics"], "plugins[0] is no_such_module.metrics, and there is no module no_such_module: "),
     (["outside_package.no"], "plugins[0] is outside_package.no, and there is no module outside_package.no: "),
     (["outside_package.metrics", "no_such"], "plugins[1] is no_such, and there is no module no_such: "),
-    (["outside_package.needy"], "plugins[0] is outside_package.needy, which imports no_such_module, and there is"),
+    (["outside_package.needy"], "plugins[0] is outside_package.needy, which imports no_such_module, which is not"),
     (["outside_package.broken"], "which fails when it is imported (ZeroDivisionError: division by zero)"),
     (["outside_package.taken"], 'plugins[0] is outside_package.taken: "ndcg" of the metric ndcg is taken'),
     (["../metrics.py"], "plugins[0] is ../metrics.py: the name of a module is needed, as my_package.metrics"),

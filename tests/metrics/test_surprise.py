@@ -119,7 +119,7 @@ def test_what_a_parameter_names_is_said() -> None:
     for text, said in {
         "novelty(of=user)@3": r'of=user in .* is not allowed, did you mean "users"\? \(of takes rel.*\|users\|rows\)',
         "novelty(over=lists)@3": "gives over, but novelty takes none: with of=users or of=rows it does",
-        "median(novelty(of=rows)@3)": "over=rows says otherwise: write over=lists",
+        "median(novelty(of=rows)@3)": "over=rows does not: write over=lists",
         "novelty(of=users,weight=relevant)": "gives weight, but under over=rows a list weighs",
         "past_serendipity@2": "names no popularity of the interactions: of=rows does",
     }.items():

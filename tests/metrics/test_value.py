@@ -103,7 +103,7 @@ def test_what_was_not_evaluated_is_told() -> None:
         assert str(refused.value).startswith(sentence)
         assert isinstance(refused.value, UnknownResultError)
         assert isinstance(refused.value, sr.SparkrankError)
-    with pytest.raises(UnknownResultError, match="no slices were asked for"):
+    with pytest.raises(UnknownResultError, match="no slices were requested"):
         evaluated(["rr"]).value("rr", slice="country=de")
 
 

@@ -166,7 +166,7 @@ def test_labels_and_groups_are_read_where_the_metric_has_to_do_with_them() -> No
     [
         ({"metricName": "ndgc@10"}, 'metricName: unknown metric "ndgc" in "ndgc@10", did you mean "ndcg"?'),
         ({"metricName": ["ndcg@10"]}, "metricName is ['ndcg@10']: the text of one metric is needed"),
-        ({"metricName": "copc"}, "metricName is 'copc', whose best value lies in the middle"),
+        ({"metricName": "copc"}, "metricName is 'copc', whose best value is neither the highest nor the lowest"),
         ({"groupCol": ["a", 1]}, "groupCol is ['a', 1]: the name of a column, or a list of names, is needed"),
         ({"predictionCol": 7}, "predictionCol is 7: the name of a column, a text, is needed"),
         ({"preset": "rankx"}, "preset is 'rankx', did you mean \"ranx\"? (allowed: trec_eval, mllib"),
@@ -286,8 +286,11 @@ def test_an_undefined_metric_is_no_value() -> None:
     rows = pa.table({"user": ["a", "a"], "prediction": [0.5, 0.25], "label": [0, 0]})
     evaluator = RankingMetricEvaluator(groupCol="user")
     for metric, sentence in (
-        ("auc", r"auc is undefined for these rows \(.*\), and of models without a value none is the best$"),
-        ("ndcg@10", r"ndcg@10 is undefined in every group \(.*\), and of models .*: undefined=zero counts such groups"),
+        ("auc", r"auc is undefined for these rows \(.*\), so it cannot choose a model$"),
+        (
+            "ndcg@10",
+            r"ndcg@10 is undefined in every group \(.*\), so it cannot choose a model: undefined=zero counts",
+        ),
     ):
         with pytest.raises(sr.InputError, match=sentence):
             evaluator.setMetricName(metric).evaluate(rows)

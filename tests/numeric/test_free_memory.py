@@ -163,13 +163,13 @@ def test_a_stage_without_memory_is_one_sentence() -> None:
         (MemoryError(), ""),
         (memory.NotEnoughMemoryError("the table takes 9"), r" \(the table takes 9\)"),
     ):
-        told = f"^write needs more memory than this process may use{why}: give it more"
+        told = f"^write needs more memory than this process may use{why}: allow more memory"
         with pytest.raises(OutOfMemoryError, match=told), Stages().stage("write"):
             raise error
 
 
 def test_a_container_too_small_to_begin_is_refused(system: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     container(system / "groups/pod/box", str(300 * MIB), 100 * MIB, 0)
-    with pytest.raises(OutOfMemoryError, match="may take 200 MiB more, and it needs 256 at least"):
+    with pytest.raises(OutOfMemoryError, match="leave the process 200 MiB, but it needs 256 MiB at least"):
         prepare_for_limit()
     assert fitting_row_memory() == 50 * MIB

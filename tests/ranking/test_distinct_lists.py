@@ -73,8 +73,8 @@ def test_values_of_kinds_are_those_of_their_groups() -> None:
     by_kind = GroupValues(np.arange(6.0), found)
     by_other = GroupValues(np.array([0.5, 0.25]), other)
     by_group = GroupValues(np.arange(7.0))
-    assert by_kind.of_groups().tolist() == [2, 0, 5, 3, 1, 4, 0]
-    assert by_group.of_groups().tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert by_kind.by_group().tolist() == [2, 0, 5, 3, 1, 4, 0]
+    assert by_group.by_group().tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert (by_group.segments, by_kind.segments.sizes(6).tolist()) == (WHOLE, [7])
     alike = found.alike_together()
     values = [by_group, by_kind, by_other, by_kind]

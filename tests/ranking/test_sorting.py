@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sparkrank.numeric.array_types import Ints
 from sparkrank.ranking import ranking as sorting
-from sparkrank.ranking.ranking import KeyLayout, Ranked, Scores, rank_rows
+from sparkrank.ranking.ranking import KeyLayout, Scores, SortedRows, rank_rows
 from tests.support.strategies import PATIENT
 
 GROUPS = 5
@@ -28,7 +28,7 @@ def lengths(codes: list[int]) -> Ints:
     return np.array([codes.count(group) for group in range(GROUPS)])
 
 
-def check(ranked: Ranked, codes: list[int], scores: Scores) -> None:
+def check(ranked: SortedRows, codes: list[int], scores: Scores) -> None:
     """Every field follows from the rows and from what rank order is."""
     order = sorted(range(len(codes)), key=lambda row: (codes[row], -scores[row]))
     assert sorted(ranked.row.tolist()) == list(range(len(codes)))

@@ -94,7 +94,7 @@ def test_what_is_not_there_is_told_with_what_is() -> None:
         (
             DATA,
             {"name": "roc", "slice": "country"},
-            r'^no chart of roc is about one slice alone: leave out slice="country"$',
+            r'^no chart of roc is about one slice only: leave out slice="country"$',
         ),
         (without, {"name": "roc"}, r"nothing to draw of roc: ask for output\.curves"),
     ):

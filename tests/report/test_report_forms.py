@@ -436,7 +436,7 @@ def test_warnings_and_limits_stand_in_the_verdict() -> None:
     data = report_data(replace(given, subject="home feed"))
     exceeded = "Not within its limit: 6 truth in no list (60.0000% of truth, limit 50.0000%)"
     assert data.verdict.warnings == ("rr is undefined", exceeded)
-    assert data.verdict.sentence == "No gate is asked for: passes with 2 warnings (exit 0)."
+    assert data.verdict.sentence == "No gate is requested: passes with 2 warnings (exit 0)."
     assert data.title == f"! Warning - home feed - {TODAY}"
     assert "- rr is undefined\n- Not within its limit" in as_form(data, "md")
     assert report_data(replace(given, warnings=(), quality=None)).verdict is None

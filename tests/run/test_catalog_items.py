@@ -91,7 +91,7 @@ CASES = [
         [PRICE],
         f"{PRICE} reads the column price of a catalog, but there is none",
     ),
-    ({"catalog": None}, ["ndcg"], "catalog_columns names columns of a catalog, but there is no catalog"),
+    ({"catalog": None}, ["ndcg"], "catalog_columns is given, but catalog is not"),
     ({}, ["ndcg"], "there is a catalog, but no metric counts its items, and none names a column as catalog.price"),
     ({}, [PRICE, "ndcg(weight=catalog.price)"], "weight=catalog.price is a column of items, but a weight of"),
     ({}, ["coverage(items=9)"], "coverage(items=9) gives the number of items, but there is a catalog, which has them"),

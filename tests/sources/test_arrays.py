@@ -14,7 +14,7 @@ import pytest
 import sparkrank as sr
 from sparkrank.base import checks
 from sparkrank.bucket.impressions import LIST
-from sparkrank.engines.spark.sent_batches import SentBatches
+from sparkrank.engines.spark.batch_converter import BatchConverter
 from sparkrank.inputs.field_paths import Place
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import plan_of
@@ -224,7 +224,7 @@ def test_no_table_has_more_elements_than_a_bucket(tmp_path: Path, monkeypatch: p
         tables.append([table for split in sides.splits(PLAN, 1_000_000) for table in read(split)])
     sent = rows.append_column(LIST, pa.array(range(40)))
     at = {name: Place(name, ()) for name in rows.column_names}
-    batches = SentBatches(sent.schema, at, OF_ARRAYS, PLAN, sides.schema(PLAN))
+    batches = BatchConverter(sent.schema, at, OF_ARRAYS, PLAN, sides.schema(PLAN))
     tables.append(list(batches.tables(sent.to_batches(max_chunksize=10))))
     for of_source in tables:
         assert sum(table.num_rows for table in of_source) == sum(lengths) + 2 * 40

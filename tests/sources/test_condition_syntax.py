@@ -36,8 +36,8 @@ NO_SQL = {
     "surface 'home'": "an operator is missing before \"'home'\"",
     "a = 1, b = 2": "an operator is missing before ', b = 2'",
     "(a = 1) b": "an operator is missing before 'b'",
-    "surface is home": "IS takes NULL, TRUE or FALSE, but stands before 'home'",
-    "this is not sql": "IS NOT takes NULL, TRUE or FALSE, but stands before 'sql'",
+    "surface is home": "IS takes NULL, TRUE or FALSE, but is before 'home'",
+    "this is not sql": "IS NOT takes NULL, TRUE or FALSE, but is before 'sql'",
     "zero > 0) or (u = 'a'": ") closes nothing before",
     "f(a] = 1": "] closes nothing before",
     "(a = 1": "( is not closed",
@@ -53,5 +53,5 @@ def test_what_may_be_sql_passes(condition: str) -> None:
 
 @pytest.mark.parametrize("condition", NO_SQL)
 def test_what_is_no_sql_is_refused_with_the_place(condition: str) -> None:
-    with pytest.raises(ValueError, match=f"^it is no SQL condition: {re.escape(NO_SQL[condition])}"):
+    with pytest.raises(ValueError, match=f"^it is not an SQL condition: {re.escape(NO_SQL[condition])}"):
         validate_condition(condition)

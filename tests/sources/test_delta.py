@@ -228,7 +228,9 @@ def test_a_day_needs_a_commit_of_its_own_that_is_new_enough(folder: Path) -> Non
             if "commitInfo" in action:
                 action["commitInfo"]["timestamp"] -= 7 * 3_600_000
         log.write_text("\n".join(map(json.dumps, actions)))
-    sentence = r"incomplete: the newest commit with rows of the day is of 2.*, 7 h \d+ min ago, and input.expect.newer"
+    sentence = (
+        r"incomplete: the newest commit with rows of the day was made at 2.*, 7 h \d+ min ago, and input.expect.newer"
+    )
     with pytest.raises(InputError, match=sentence):
         evaluated(folder, **of_day, expect={"newer_than": "6h"})
     assert evaluated(folder, **of_day, expect={"newer_than": "1d"})["rr"] == 1.0
@@ -401,7 +403,7 @@ def test_conditions_leave_files_out_also_under_other_names(tmp_path: Path, where
         (tmp_path / "table" / added_to(tmp_path / "table", SECOND)["path"]).unlink()
     condition = pushed_down(where, source.schema)
     found = plain(pa.Table.from_batches(source.batches(sorted(condition.columns), condition)))
-    assert found.filter(condition.of_groups).num_rows == 2 * days
+    assert found.filter(condition.row_group_filter).num_rows == 2 * days
 
 
 def alter(table: Path, change: Callable[[dict[str, Any], list[dict[str, Any]]], None]) -> None:
@@ -496,11 +498,11 @@ def test_a_file_with_other_rows_than_the_log_says_is_refused(tmp_path: Path) -> 
     ("source", "error", "sentence"),
     [
         ({"version": 2}, InputError, r"has no version 2: its oldest is 0 of 2\S+, and its newest 1 of 2"),
-        ({"version": 0, "as_of": FIRST}, ValidationError, "has a version and as_of: one of the two is needed"),
-        ({"version": 0, "format": "parquet"}, ValidationError, "has version, but is of format parquet"),
+        ({"version": 0, "as_of": FIRST}, ValidationError, "has a version and as_of: give one of the two"),
+        ({"version": 0, "format": "parquet"}, ValidationError, "has version, but reads format parquet"),
         ({"path": "{folder}/none"}, NoInputError, "there is no delta input at .*none"),
         ({"where": "no = 1"}, SpecError, "no is not a column"),
-        ({"expect": {"newer_than": "6"}}, ValidationError, "'6' is no age: minutes, hours or days are needed"),
+        ({"expect": {"newer_than": "6"}}, ValidationError, "'6' is not an age: minutes, hours or days are needed"),
         (
             {"expect": {"newer_than": "6h"}, "format": "parquet"},
             ValidationError,

@@ -633,7 +633,9 @@ def test_a_day_needs_a_commit_of_its_own_that_is_new_enough(tmp_path: Path, cata
     document = json.loads(newest.read_text())
     document["snapshots"][0]["timestamp-ms"] -= 7 * 3_600_000
     newest.write_text(json.dumps(document))
-    sentence = r"incomplete: the newest commit with rows of the day is of 2.*, 7 h \d+ min ago, and input.expect.newer"
+    sentence = (
+        r"incomplete: the newest commit with rows of the day was made at 2.*, 7 h \d+ min ago, and input.expect.newer"
+    )
     with pytest.raises(InputError, match=sentence):
         evaluated(tmp_path, **of_day, expect={"newer_than": "6h"})
     assert evaluated(tmp_path, **of_day, expect={"newer_than": "1d"})["rr"] == 0.5
@@ -646,7 +648,7 @@ def test_a_day_needs_a_commit_of_its_own_that_is_new_enough(tmp_path: Path, cata
     ("source", "error", "sentence"),
     [
         ({"version": 2}, InputError, r"has no version 2: its oldest is \d+ of 2\S+, and its newest \d+ of 2"),
-        ({"version": 0, "as_of": FIRST}, ValidationError, "has a version and as_of: one of the two is needed"),
+        ({"version": 0, "as_of": FIRST}, ValidationError, "has a version and as_of: give one of the two"),
         ({"path": "{folder}/none"}, NoInputError, "there is no iceberg input at .*none"),
         ({"table": "prod.sales.none"}, NoInputError, "there is no iceberg input prod.sales.none"),
         ({"table": "other.sales.none"}, SpecError, "the configuration of pyiceberg has no catalog other: it has prod"),

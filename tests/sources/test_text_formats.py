@@ -75,7 +75,7 @@ OF_SPARK: list[tuple[dict[str, Any], str]] = [
     ({"options": {"maxColumns": 4}}, "maxColumns is none of Arrow's reader of csv .*known: header, sep, .*lane: f"),
     ({"options": {"seperator": ";"}}, "options.seperator is none of Arrow's reader of csv.*lane: frame"),
     ({"options": {"sep": "||"}}, r"input\.options\.sep is '\|\|': a single letter of ASCII is needed"),
-    ({"options": {"encoding": "utf-9"}}, "input.options.encoding is utf-9, which is no known encoding"),
+    ({"options": {"encoding": "utf-9"}}, "input.options.encoding is utf-9, which is not a known encoding"),
     ({"where": "upper(u) = 'A'"}, r"input\.where needs Spark's SQL \(.*\): lane: frame reads the input with Spark"),
     ({"schema": SCHEMA.replace("i STRING", "i TIMESTAMP")}, '"i" the type timestamp, .*: lane: frame'),
 ]
@@ -181,11 +181,14 @@ OVERRIDES = [
     ("input.schema='u'", '"u" is not a column with its type'),
     ("input.schema='u STRING, U INT'", 'names the column "u" twice'),
     ("input.schema='u STRING, i STRING, s DOUBLE'", 'input.schema lacks the label column "y" (u, i, s)'),
-    ("input.format=parquet", "has a schema, but is of format parquet: csv and json have no types of their own"),
-    ("input.options.mode=PERMISSIVE", "has options.mode, by which rows are dropped or lose values"),
+    (
+        "input.format=parquet",
+        "has a schema, but reads format parquet: csv and json need one, because they have no types",
+    ),
+    ("input.options.mode=PERMISSIVE", "has options.mode, with which rows are dropped or lose values"),
     ("input.options.MODE=dropMalformed", "has options.MODE"),
-    ("input.options.nanValue=x", "has options.nanValue, by which numbers are read by another rule"),
-    ("input.options.inferSchema=true", "has options.inferSchema, by which types are not those of the roles"),
+    ("input.options.nanValue=x", "has options.nanValue, with which numbers are read by another rule"),
+    ("input.options.inferSchema=true", "has options.inferSchema, with which types are not those of the roles"),
     ("input.options.inferSchema=false", ""),
     ("truth={table: t, options: {versionAsOf: 3}}", "truth has options, but a table is read without: versionAsOf"),
     ("input.options.header=[true]", "input.options.header: a text is needed"),
@@ -217,7 +220,7 @@ def test_no_option_loses_anything_uncounted(losing: LosingOption) -> None:
         for name in (losing.name, losing.name.upper()):
             source = {"path": "x", "format": f"com.databricks.spark.{kind}" if name.isupper() else kind}
             for side, columns in ((Input, {"group": "u"}), (Truth, {})):
-                with pytest.raises(ValueError, match=f"options.{name}, by which {losing.loss[:9]}"):
+                with pytest.raises(ValueError, match=f"options.{name}, with which {losing.loss[:9]}"):
                     side(**source, columns=columns, options={name: "another"})
                 if losing.strict:
                     side(**source, columns=columns, options={name: losing.strict.upper()})
@@ -225,7 +228,7 @@ def test_no_option_loses_anything_uncounted(losing: LosingOption) -> None:
 
 
 def test_a_column_that_is_a_name_and_a_number_needs_a_schema(conf: Path) -> None:
-    with pytest.raises(SpecError, match=r'the label column "y" is also a name, as a text is: input\.schema says which'):
+    with pytest.raises(SpecError, match=r'the label column "y" is also a key, item or name, which are texts: give its'):
         load_spec(conf, ["input.schema=null", "slices=[y]"])
 
 

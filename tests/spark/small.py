@@ -9,8 +9,8 @@ import pyarrow as pa
 import sparkrank as sr
 from sparkrank.base.checks import NO_LIMITS
 from sparkrank.config.sections import Input
+from sparkrank.engines.input_frames import spark_frame
 from sparkrank.engines.lanes import Lane
-from sparkrank.engines.reading import spark_frame
 from sparkrank.engines.request import Request
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import Plan

@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.engines.spark import frame as frame_lane
-from sparkrank.engines.spark.sent_batches import FrameSide
+from sparkrank.engines.spark.batch_converter import FrameSide
 from sparkrank.inputs.roles import Roles
 from sparkrank.metrics import plan_of
 from sparkrank.sources import stream_file

@@ -167,7 +167,7 @@ def test_in_sql(spark: SparkSession, frame: DataFrame, log: pa.Table) -> None:
     day = sr.evaluate(log, ["auc"], score="score", label="label", lane="local")
     assert spark.sql("SELECT auc(score, label), logloss(score, label) FROM impressions").first()[0] == day["auc"]
     assert spark.sql("SELECT rr(array(0.1D, 0.9D), array(1, 0)) AS rr").first()["rr"] == 0.5
-    with pytest.raises(SpecError, match="'1st' is no name of a function in SQL"):
+    with pytest.raises(SpecError, match="'1st' is not a function name in SQL"):
         srf.register(spark, {"1st": "ap"})
 
 

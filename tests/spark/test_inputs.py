@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def test_a_stream_is_refused_and_a_column_of_that_name_is_none(spark: SparkSession) -> None:
     stream = spark.readStream.format("rate").load().selectExpr("value user", "value score", "1 label")
-    with pytest.raises(sr.SpecError, match="the impressions are a streaming DataFrame: rows that are all there are"):
+    with pytest.raises(sr.SpecError, match="the impressions are a streaming DataFrame: complete rows are needed"):
         sr.evaluate(stream, ["rr"], **ROLES)
     rows = ROWS.append_column("isStreaming", pa.array([True, False, True])).to_pandas()
     assert groups_of(sr.evaluate(rows, ["rr"], **ROLES)) == RR

@@ -78,8 +78,8 @@ def test_what_spark_alone_reads_is_compared_with_the_list_of_the_run(spark: Spar
     assert read() == [pq.read_metadata(own).num_rows] * 2 + [True]
     for damage, sentence in (
         (lambda: shutil.copy(other, own), f"has {other.stat().st_size} bytes in "),
-        (lambda: shutil.copy(other, own.with_name("part-9-x.parquet")), "holds a file that its run did not write ("),
-        (lambda: own.rename(own.with_name("x.parquet")), "holds a file that its run did not write ("),
+        (lambda: shutil.copy(other, own.with_name("part-9-x.parquet")), "has a file that its run did not write ("),
+        (lambda: own.rename(own.with_name("x.parquet")), "has a file that its run did not write ("),
     ):
         damage()
         with pytest.raises(InputError, match=re.escape(f"the table groups of {DAY} {sentence}")):

@@ -16,7 +16,7 @@ from sparkrank.numeric.array_types import Floats
 from sparkrank.numeric.exact_sums import LIMBS, exact_sum
 from sparkrank.schemas.tables import PAIR_NUMBERS, schema_of
 from sparkrank.states.keys import Subject
-from sparkrank.states.part_sums import PARTS_OF_SLICE, FilledSums, PartSums, SlicedSums
+from sparkrank.states.part_sums import PARTS_OF_SLICE, NonzeroSums, PartSums, SlicedSums
 
 MODELS, NAMES, VALUES = ("a", "b"), ("ap", "rr"), ("at", "de", None)
 COUNTS, SUMS = 5, 2  # of a pair of models: numbers of groups, then the limbs of two sums
@@ -48,7 +48,7 @@ def sums_of(added: Mapping[tuple[str, str, str | None, int], list[float]]) -> Pa
         for (of, name, value, part), numbers in added.items():
             if of == model:
                 array[values.index(value) * PARTS_OF_SLICE + part, names.index(name)] = dense(numbers)
-        by_model[model] = FilledSums.of(names, PARTS_OF_SLICE, array)
+        by_model[model] = NonzeroSums.of(names, PARTS_OF_SLICE, array)
     return PartSums({"country": SlicedSums(values, by_model)} if added else {})
 
 
@@ -123,7 +123,7 @@ def test_the_same_sum_has_one_form() -> None:
     for finer in (0.0, 2.0**-18):
         array = np.zeros((1, 1, COLUMNS))
         array[0, 0, COUNTS + 2 : COUNTS + 4] = 1.0 - finer, finer
-        forms.append(PartSums({"all": SlicedSums(("all",), {"a": FilledSums.of(["ap"], 1, array)})}).merge([]))
+        forms.append(PartSums({"all": SlicedSums(("all",), {"a": NonzeroSums.of(["ap"], 1, array)})}).merge([]))
     one, other = (each.by_slice["all"].by_model["a"] for each in forms)
     assert one.used.tolist() == other.used.tolist() == [COUNTS + 2]
     assert one.numbers.tolist() == other.numbers.tolist() == [[1.0]]

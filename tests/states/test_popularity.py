@@ -70,7 +70,7 @@ def test_a_pass_over_files_counts_what_a_dict_does(tmp_path: Path, item: pa.Data
     for part in range(3):
         pq.write_table(pa.table({"u": users, "i": items})[part * 200 : part * 200 + 200], tmp_path / f"{part}.parquet")
     lists = Roles.of("u", None, "s", "i")
-    roles = Roles(lists.group, {}, lists.scores, lists.of_rows, past=PastColumns({"interactions": {}}).roles(lists))
+    roles = Roles(lists.group, {}, lists.scores, lists.row_columns, past=PastColumns({"interactions": {}}).roles(lists))
     plan = plan_of(["new@1"], ["s"], ["u"], item="i")
     past = {"interactions": SideRows.of("interactions", str(tmp_path))}
     request = Request((SideRows.of("input", pa.table({"u": [1]})),), None, roles, plan, NO_LIMITS, buckets=3, past=past)

@@ -69,6 +69,6 @@ class FeatherInput:
 
 def read_feather(file: str, places: Mapping[str, Place], where: Condition | None) -> Iterator[pa.Table]:
     table = feather.read_table(file)
-    for expression in () if where is None else (where.of_groups, where.of_rows):
+    for expression in () if where is None else (where.row_group_filter, where.row_filter):
         table = table if expression is None else table.filter(expression)
     yield columns_at(table, places)

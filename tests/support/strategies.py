@@ -110,7 +110,7 @@ def asked(
     given.pop("against", None)  # the catalog has no labels
     if isinstance(discount := given.get("discount"), tuple):
         given["discount"] = tuple(min(each, MOST_DISCOUNT) for each in discount)
-    given = of_labels(given)
+    given = label_parameters(given)
     if declaration.cutoff == "none":
         return declaration.name, given, None
     needs = any((declaration.name, value) in NEED_A_CUTOFF for value in given.values())
@@ -125,7 +125,7 @@ def of_samples(given: dict[str, Value]) -> dict[str, Value]:
     }
 
 
-def of_labels(given: dict[str, Value]) -> dict[str, Value]:
+def label_parameters(given: dict[str, Value]) -> dict[str, Value]:
     """The parameters of a metric of a column that is a copy of the labels: no arrays, and no column of a catalog."""
     others = {("distance", "jaccard"): "mismatch", ("distance", "cosine"): "mismatch", ("over", "catalog"): "k"}
     return {name: others.get((name, str(value)), value) for name, value in given.items()}

@@ -160,7 +160,7 @@ def test_types_columns_that_are_added_and_days_without_rows(spark: SparkSession,
     assert [len(rows(spark, "groups", day)) for day in (ALSO, OTHER, DAY)] == [1, 1, 0]
     publisher.replace(copy_of(tmp_path, first, f"{OTHER}..{DAY}", "window"))
     assert spark.table("eval.windows_groups").toArrow()["window"].to_pylist() == [f"{OTHER}..{DAY}"]
-    with pytest.raises(SpecError, match=r"the column user is time32\[ms\], which is no type of Spark"):
+    with pytest.raises(SpecError, match=r"the column user is time32\[ms\], which is not a type of Spark"):
         publisher.replace(copy_of(tmp_path, pa.table({"user": pa.array([1], pa.time32("ms"))})))
 
 
@@ -170,10 +170,10 @@ def test_tables_of_others_are_refused_and_left_as_they_are(spark: SparkSession, 
     for made, sentence in (
         ("TABLE eval.metrics (value DOUBLE)", "it has no column day"),
         ("VIEW eval.metrics AS SELECT DATE '2026-01-01' AS day", "another program made it"),
-        (f"TABLE eval.metrics (value DOUBLE, day DATE) USING parquet {ours}", "it is not partitioned by day alone"),
+        (f"TABLE eval.metrics (value DOUBLE, day DATE) USING parquet {ours}", "it is not partitioned by day only"),
         (
             f"TABLE eval.metrics (value STRING, day DATE) USING parquet PARTITIONED BY (day) {ours}",
-            "its column value is string, and that of the run is double",
+            "its column value is string, but in the run it is double",
         ),
         (
             f"TABLE eval.metrics (VALUE DOUBLE, day DATE) USING parquet PARTITIONED BY (day) {ours}",

@@ -232,7 +232,9 @@ def test_types_that_lakes_lack_become_the_next_wider_ones(tmp_path: Path) -> Non
         {"user": 2**63 - 1, "at": dt.datetime(1970, 1, 1, microsecond=3, tzinfo=dt.timezone.utc)}
     ]
     hours = pa.table({"hour": pa.array([1], pa.time64("us"))})
-    with pytest.raises(SpecError, match=r"groups is refused .*: the column hour is time64\[us\], which delta has not"):
+    with pytest.raises(
+        SpecError, match=r"groups is refused .*: the column hour is time64\[us\], which Delta does not have"
+    ):
         publisher.is_current(TableCopy(run, "groups", ds.dataset(hours)))
 
 
@@ -252,8 +254,8 @@ def test_a_strange_table_is_refused_by_name_before_a_day_is_read_and_left_as_it_
     cases: dict[str, tuple[pa.Table, dict[str, Any]]] = {
         "it has no column day": (pa.table({"value": value}), {"configuration": own}),
         "another program made it": (pa.table({"value": value, "day": day}), {"partition_by": ["day"]}),
-        "it is not partitioned by day alone": (pa.table({"value": value, "day": day}), {"configuration": own}),
-        "its column value is string, and that of the run is double": (pa.table({"value": value, "day": day}), days),
+        "it is not partitioned by day only": (pa.table({"value": value, "day": day}), {"configuration": own}),
+        "its column value is string, but in the run it is double": (pa.table({"value": value, "day": day}), days),
     }
     for number, (reason, (data, how)) in enumerate(cases.items()):
         folder = tmp_path / str(number)
@@ -276,7 +278,9 @@ def test_a_strange_table_is_refused_by_name_before_a_day_is_read_and_left_as_it_
     store(folder, 0.5)
     (folder / "lake/gates").mkdir(parents=True)
     (folder / "lake/gates/part-0.parquet").touch()
-    with pytest.raises(SpecError, match=r"gates is refused .*: its folder has part-0.parquet, but is no Delta table"):
+    with pytest.raises(
+        SpecError, match=r"gates is refused .*: its folder has part-0.parquet, but it is not a Delta table"
+    ):
         validate_publish(load_spec(conf(folder)))
 
 
@@ -343,10 +347,10 @@ def test_what_a_spec_cannot_ask_for(tmp_path: Path) -> None:
         ({"format": "catalog"}, "has format catalog, which needs schema, but names path"),
         ({"format": "catalog", "path": None, "schema": "eval.{date}"}, r"has schema eval.\{date\}: a name is needed"),
         ({"tables": ["metric"]}, r'has no table "metric" to publish, did you mean "metrics"\?'),
-        ({"path": f"{tmp_path}/lake/{{date}}"}, "has a mark for a day in path"),
+        ({"path": f"{tmp_path}/lake/{{date}}"}, "has a placeholder for a day in path"),
         ({"path": "s3://key:tiger@lake/eval"}, "has a path with a password"),
         ({"path": "s3://lake/eval?session_token=tiger"}, "has a path with a password"),
-        ({"path": f"{tmp_path}/out/lake"}, "within output.path: copies are apart"),
+        ({"path": f"{tmp_path}/out/lake"}, "within output.path: choose a folder outside of it"),
         ({"path": str(tmp_path)}, "has output.path within output.publish.path"),
         ({"path": f"{tmp_path}/l%20k"}, "has % in path"),
         ({"path": f"{tmp_path}/l#k"}, "has # in path"),

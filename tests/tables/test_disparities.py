@@ -76,7 +76,7 @@ def test_fewer_than_two_values_have_no_difference() -> None:
 def test_a_slice_that_is_not_there_is_refused() -> None:
     rows = log_of(HITS)
     for asked, sentence in (
-        (["contry"], 'disparities names "contry", no slice, did you mean "country"?'),
+        (["contry"], 'disparities names "contry", which is not a slice, did you mean "country"?'),
         ("country", 'disparities is "country", one text: a list of slices is needed'),
     ):
         with pytest.raises(sr.SpecError, match=sentence.replace("?", r"\?")):

@@ -162,7 +162,7 @@ def test_a_strange_table_is_refused_by_name_and_left_as_it_is(tmp_path: Path, ca
     for reason, fields, how in (
         ("it has no column day", [], own),
         ("another program made it", [day], {}),
-        ("it is not partitioned by day alone", [day], own),
+        ("it is not partitioned by day only", [day], own),
     ):
         schema = pa.schema([pa.field("value", pa.float64()), *fields])
         before = catalog.create_table(("eval", "gates"), schema=schema, **how).metadata
@@ -174,7 +174,7 @@ def test_a_strange_table_is_refused_by_name_and_left_as_it_is(tmp_path: Path, ca
     with catalog.create_table_transaction(("eval", "gates"), schema=texts, **own) as made, made.update_spec() as spec:
         spec.add_identity("day")
     store(tmp_path, 0.5)
-    sentence = r"behind: metrics, gates, runs \(.*gates is refused .*: its column value is string, and .* is double"
+    sentence = r"behind: metrics, gates, runs \(.*gates is refused .*: its column value is string, but .* is double"
     with pytest.raises(SparkrankError, match=sentence):
         publish(tmp_path)
     assert catalog.list_tables("eval") == [("eval", "gates")]

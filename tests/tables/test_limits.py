@@ -82,7 +82,10 @@ NO_LIMITS: list[tuple[Any, str]] = [
     *(({name: 0.5}, UNCOUNTED.format(name)) for name in checks.LACKING_ITEMS.values()),
     *(({checks.TRUTH_UNLISTED: value}, NO_SHARE.format(repr(value))) for value in (1.5, -1, math.nan, True, "a")),
     *(({checks.GROUPS: value}, f'limits of "groups" is {value}: a count from 0 is needed') for value in (-1, math.inf)),
-    ({checks.ROWS_REJECTED: 0.5}, 'limits of "rows rejected" and max_bad_fraction are one limit: give one of them'),
+    (
+        {checks.ROWS_REJECTED: 0.5},
+        'limits of "rows rejected" and max_bad_fraction set the same limit: give only one of them',
+    ),
     (["truth in no list"], "limits is ['truth in no list']: a mapping of checks to numbers is needed"),
     ("truth", "limits is 'truth': a mapping of checks to numbers is needed"),
 ]

@@ -59,7 +59,7 @@ NOTHING: dict[str, tuple[pa.Table, pa.Table | None, dict[str, Any], str]] = {
         LISTS,
         with_all(TRUTH, u=["a ", "B"]),
         {},
-        f"{APART}: each of the 4 groups (u) is on one side only",
+        f"{APART}: each of the 4 groups (u) is in only one of them",
     ),
     "all rows rejected": (with_all(LOG, s=math.nan), None, BAD, NO_ROW.format("3 NaN score")),
     "all rows rejected or dropped": (
@@ -116,7 +116,7 @@ def test_the_job_writes_nothing_of_nothing(tmp_path: Path, capsys) -> None:
         ("day = 3", None, NO_LISTS),
         (None, "day = 3", NO_TRUTH),
         ("day = 3", "day = 3", "the input has no rows"),
-        ("day = 1", "day = 2", f"{APART}: each of the 2 groups (u) is on one side only"),
+        ("day = 1", "day = 2", f"{APART}: each of the 2 groups (u) is in only one of them"),
     ):
         cases.append((LISTS, TRUTH, {"input": {"where": of_lists}, "truth": {"where": of_truth}}, sentence))
     for rows, truth, changes, sentence in cases:

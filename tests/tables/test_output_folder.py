@@ -227,7 +227,9 @@ def test_a_run_whose_files_are_gone_is_not_shown(tmp_path: Path, lost: str) -> N
 
             run.commit({"metrics": TABLES["metrics"], "groups": TABLES["groups"], "runs": runs})
 
-    with pytest.raises(SparkrankError, match=r"parquet was taken away while 2026-11-19 was written .* nothing of this"):
+    with pytest.raises(
+        SparkrankError, match=r"parquet was taken away while 2026-11-19 was written .* no table of this run"
+    ):
         write()
     assert (place.shown(DAY), place.runs_of(DAY)) == (before, [before])
 

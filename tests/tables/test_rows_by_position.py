@@ -149,7 +149,7 @@ def test_what_has_no_positions_is_refused() -> None:
         ({"position_depth": True}, "position_depth is True: a whole number from 0 to 1000 is allowed"),
         (
             {"position_depth": 1, "group": None, "metrics": ["auc"]},
-            "positions are those of rows in lists, but no group",
+            "positions need lists, but no group",
         ),
         (
             {"position_depth": 1, "label": None, "metrics": ["list_length"]},

@@ -254,7 +254,7 @@ def test_a_manifest_that_is_none_is_told_and_replaced(store: fs.FileSystem) -> N
     for content in (b"", b"{}", b"[]", b"\xff", *(json.dumps(document).encode() for document in FORGED)):
         with store.open_output_stream(f"{BUCKET}/forged/_days/{DAY}.json") as file:
             file.write(content)
-        with pytest.raises(InputError, match=f"forged/_days/{DAY}.json (is no manifest|names no)"):
+        with pytest.raises(InputError, match=f"forged/_days/{DAY}.json (is not a manifest|names no)"):
             shown(output)
         write_day(output, DAY, tables_of(1, NAMES))
         assert shown(output) == dict.fromkeys(NAMES, 1)
@@ -311,7 +311,7 @@ def test_a_file_that_is_not_the_runs_is_refused_there(store: fs.FileSystem) -> N
     content[100] ^= 1
     with store.open_output_stream(own.path) as opened:
         opened.write(bytes(content))
-    for sentence in ("has other bytes in", "holds a file that its run did not write"):
+    for sentence in ("has other bytes in", "has a file that its run did not write"):
         with pytest.raises(InputError, match=f"the table metrics of {DAY} {sentence}"):
             day_files(output, DAY, NAMES, None).read("metrics", SCHEMA)
         store.copy_file(own.path, f"{folder}/other.parquet")

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sparkrank.schemas.tables import RUN_ID, RUNS, TEXT, WHOLE, TableColumn, TableSchema
-from sparkrank.tables.rows.finished import Finished
+from sparkrank.tables.rows.finished import FinishedEvaluation
 from sparkrank.tables.rows.outputs import OUTPUTS, OutputTable
 from tests.support.commands import exit_code
 from tests.windows.week import DAYS, evaluate, impressions_of, merging, spec_of, write_log
@@ -27,7 +27,7 @@ TOTALS = TableSchema(
 )
 
 
-def totals_of(finished: Finished) -> pa.Table | None:
+def totals_of(finished: FinishedEvaluation) -> pa.Table | None:
     if not finished.has_blocks:
         return None
     models = finished.metrics["model"].to_pylist()

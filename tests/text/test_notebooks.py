@@ -22,7 +22,7 @@ import pytest
 
 import sparkrank as sr
 from sparkrank.config import Spec
-from sparkrank.config.document import _asked as of_document
+from sparkrank.config.document import _settings_of_rows as of_document
 from sparkrank.engines import local
 from sparkrank.inputs.spec_hash import hash_of_plan
 from sparkrank.text.notebook import MOST_METRICS, MOST_MODELS

@@ -156,7 +156,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
         (["--from", "2026-13-01", "--to", DAYS[0]], "--from 2026-13-01 is not a day"),
         (["--date", DAYS[0], "--again"], "--again is for many days"),
         (["--date", DAYS[0], "--allow-missing"], "--allow-missing is for many days"),
-        (["--from", DAYS[0], "--to", DAYS[1]], "input has no mark of a day, as {date}"),
+        (["--from", DAYS[0], "--to", DAYS[1]], "input has no placeholder for a day, such as {date}"),
     ):
         assert exit_code("evaluate", "--conf", spec_of(tmp_path, input__path=f"{tmp_path}/log"), *options) == 2
         assert sentence in capsys.readouterr().err, options

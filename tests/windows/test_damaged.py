@@ -166,7 +166,7 @@ def test_a_file_that_the_run_did_not_write_is_refused(folder: Path, capsys, tabl
         error = refused(capsys, *words(folder))
         assert f"the table {table} of {DAY} " in error
         if table != "runs":
-            assert f"of {DAY} holds a file that its run did not write (" in error
+            assert f"of {DAY} has a file that its run did not write (" in error
             assert f"{name}): remove it, or evaluate that day again" in error
         (own.parent / name).unlink()
     (own.parent / "_SUCCESS").write_text("")  # hidden, as readers of Parquet take it
@@ -225,7 +225,7 @@ def test_a_day_copied_as_another_is_refused(folder: Path, capsys) -> None:
     assert exit_code(*words(folder, FIRST)) == 0
     error = refused(capsys, *words(folder, FIRST, THIRD))
     assert error.startswith(f"sparkrank: the tables of {THIRD} are those of the run {DAY}-")
-    assert error.endswith(", of another day: evaluate that day again\n")
+    assert error.endswith(", which is a run of another day: evaluate that day again\n")
 
 
 @pytest.mark.parametrize("table", TEXTS)

@@ -159,7 +159,7 @@ def test_what_no_day_has_and_a_metric_that_a_day_lacks_are_refused(tmp_path: Pat
         ({"slices": ["kind"]}, f"no day of {WINDOW} has the slice kind: "),
         (
             {"input__columns": {**columns, "score": {"third": "other"}}},
-            f"{DAYS[0]} has none of the models asked for (third): ",
+            f"{DAYS[0]} has none of the requested models (third): ",
         ),
         ({"metrics": ["ap", "rr"]}, f"{DAYS[0]} has no mean state of rr for the model production"),
     ):

@@ -119,8 +119,7 @@ def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
     """Return ``rows`` as Arrow batches without a schema, by a private method of Spark, or None if it cannot be used.
 
     The method is not used if it does not exist, if the driver's environment has ``SPARKRANK_PRIVATE_SPARK=0``, or if
-    the batches might not match :func:`arrow_schema`. The alternative, ``mapInArrow``, is slower. Call this function
-    inside :func:`settings_in_tasks`.
+    the batches might not match :func:`arrow_schema`. Call this function inside :func:`settings_in_tasks`.
     """
     spark = rows.sparkSession
     if (

@@ -49,10 +49,9 @@ _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTI
 
 @contextmanager
 def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
-    """Raise errors from tasks again as :class:`sparkrank.base.errors.SparkrankError`, inside a ``with`` block.
+    """Raise errors from tasks again as :class:`SparkrankError`, inside a ``with`` block.
 
-    Files that Spark cannot read and values that make SQL fail become :class:`InputError`. Unknown errors pass
-    unchanged.
+    Unreadable files and values that make SQL fail become :class:`InputError`. Unknown errors pass unchanged.
     """
     try:
         yield
@@ -65,8 +64,8 @@ def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
             raise errors.InputError(": ".join(parts)) from error
         if _BATCH_TOO_LARGE.search(str(error)):
             raise errors.InputError(
-                "texts of the input are so long that a batch of rows outgrows Spark's memory: give the driver and the "
-                "executors more, or lower spark.sql.execution.arrow.maxRecordsPerBatch"
+                "texts of the input are so long that a batch of rows exceeds Spark's memory: give the driver and the "
+                "executors more memory, or lower spark.sql.execution.arrow.maxRecordsPerBatch"
             ) from error
         raised = _RAISED.search(str(error))
         kind = None if raised is None else getattr(errors, raised[1], None)
@@ -126,7 +125,7 @@ def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
 
 @contextmanager
 def condition_errors(what: str, condition: str) -> Iterator[None]:
-    """Raise errors in the SQL of ``condition`` as :class:`sparkrank.base.errors.SpecError`, inside a ``with`` block."""
+    """Raise errors in the SQL of ``condition`` as :class:`SpecError`, inside a ``with`` block."""
     try:
         yield
     except Exception as error:

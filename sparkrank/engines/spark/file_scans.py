@@ -1,4 +1,4 @@
-"""Finds DataFrames that are nothing but a scan of local Parquet files, so that Arrow may read the files instead.
+"""DataFrames that are nothing but a scan of local Parquet files, so that Arrow may read the files instead.
 
 No public method shows what a DataFrame does with the files of ``DataFrame.inputFiles``, so this module reads the plan
 through Spark's private interface. A plan with any unknown step is left to Spark, which reads the same rows more slowly.
@@ -114,7 +114,7 @@ def _validate_columns(selection: Selection, frame: DataFrame, roles: Roles) -> N
     if len({name.lower() for name in stored.names}) < len(stored.names):
         raise FrameLaneNeededError(f"the {selection.what} has columns whose names differ only by case")
     for _, column in roles.columns():
-        name = selection.nested[column].column if column in selection.nested else column
+        name = selection.inner_places[column].column if column in selection.inner_places else column
         kind: pa.DataType = stored.field(name).type
         try:
             is_equal = name in shown.names and from_arrow_type(kind) == shown[name].dataType

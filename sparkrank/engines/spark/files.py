@@ -1,4 +1,4 @@
-"""Reads files for the frame lane. Spark reads exactly the files that the other lanes list.
+"""The reading of files for the frame lane. Spark reads exactly the files that the other lanes list.
 
 Spark gets the names of folders, because it would look up each of thousands of files in a task. Only if a folder has
 other files too does Spark get the names of all files.

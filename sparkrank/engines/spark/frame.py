@@ -15,7 +15,8 @@ from pyspark.sql import DataFrame
 from sparkrank.bucket import BucketResult
 from sparkrank.engines.bucket_evaluation import evaluate_table
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import PassResult
+from sparkrank.engines.spark.batch_converter import BatchConverter, FrameSide
 from sparkrank.engines.spark.batches import (
     NO_LIMIT,
     ROWS_OF_ARRAYS,
@@ -26,7 +27,6 @@ from sparkrank.engines.spark.batches import (
     short_batches,
 )
 from sparkrank.engines.spark.gather import group_schema
-from sparkrank.engines.spark.sent_batches import FrameSide, SentBatches
 from sparkrank.engines.spark.session_features import Batches, SessionFeatures, packed_once
 from sparkrank.engines.spark.shuffle import (
     PIECES_TYPE,
@@ -37,8 +37,8 @@ from sparkrank.engines.spark.shuffle import (
     solve_pairs,
     solve_rows,
 )
+from sparkrank.engines.spark.split_evaluation import SplitEvaluation
 from sparkrank.engines.spark.table_streams import STREAMS_TYPE, streams_of, tables_of_streams
-from sparkrank.engines.spark.where_read import WhereRead
 from sparkrank.inputs.buckets import fan_in
 from sparkrank.metrics import Plan
 from sparkrank.sources.columns import bucket_schema
@@ -47,10 +47,10 @@ from sparkrank.sources.sizes import may_be_wide
 if TYPE_CHECKING:
     from sparkrank.engines.one_group import GroupKeys, Pick
 
-SentRows: TypeAlias = tuple[DataFrame, SentBatches]  # rows, and how tasks turn them into tables
+SentRows: TypeAlias = tuple[DataFrame, BatchConverter]  # rows, and how tasks turn them into tables
 
 
-def evaluate_frame(sides: Sequence[FrameSide], plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+def evaluate_frame(sides: Sequence[FrameSide], plan: Plan, buckets: int, files: GroupFiles | None = None) -> PassResult:
     """Evaluate the rows of all inputs (``sides``) in one pass. The inputs must have been checked."""
     spark, roles, schema = sides[0].frame.sparkSession, sides[0].roles, framed_schema(sides, plan)
     parts = [side.sent(plan, schema) for side in sides]
@@ -63,13 +63,13 @@ def evaluate_frame(sides: Sequence[FrameSide], plan: Plan, buckets: int, files: 
         return _evaluated(parts, Work(schema, plan, buckets, group_schema(roles.group, schema, plan), files))
 
 
-def _evaluated(parts: Sequence[SentRows], work: Work) -> Solved:
-    spark, plan, where_read = parts[0][0].sparkSession, work.plan, None
+def _evaluated(parts: Sequence[SentRows], work: Work) -> PassResult:
+    spark, plan, without_shuffle = parts[0][0].sparkSession, work.plan, None
     if plan.evaluates_splits:
         plan = replace(plan, hashes_keys=plan.arrays)
         # Spark evaluates the rows where it makes them, in an unknown number of tasks. One step merges the states of
         # this many tasks before the driver gets them.
-        where_read = WhereRead(plan, work.buckets, fan_in(plan) ** 2, work.groups, work.files)
+        without_shuffle = SplitEvaluation(plan, work.buckets, fan_in(plan) ** 2, work.groups, work.files)
         ((rows, sent),) = parts  # sides are joined by groups
 
     def evaluated(tables: Iterable[pa.Table]) -> Iterator[tuple[int, BucketResult]]:
@@ -80,26 +80,26 @@ def _evaluated(parts: Sequence[SentRows], work: Work) -> Solved:
         with settings_in_tasks(spark):
             batches = [of_part for own, _ in parts if (of_part := arrow_batches(own, features.context)) is not None]
             if len(batches) == len(parts):
-                if where_read is not None:
-                    whole = replace(where_read, tasks=batches[0].getNumPartitions())
+                if without_shuffle is not None:
+                    whole = replace(without_shuffle, tasks=batches[0].getNumPartitions())
                     return whole.solve_partitions(batches[0], spark, lambda packed: evaluated(sent.read(packed)))
                 pairs = [pairs_of(own, part, work.buckets) for own, (_, part) in zip(batches, parts, strict=True)]
                 return solve_pairs(functools.reduce(RDD.union, pairs), spark, work, sources=batches)
     with batches_of(spark, NO_LIMIT) as refusal:
-        if where_read is None:
+        if without_shuffle is None:
             pieces = [rows_of(*part, work.buckets) for part in parts]
             solved = solve_rows(functools.reduce(DataFrame.unionAll, pieces), work)
         else:
-            solved = where_read.solve_rows(rows, lambda batches: evaluated(sent.tables(batches)))
+            solved = without_shuffle.solve_rows(rows, lambda batches: evaluated(sent.tables(batches)))
     return solved.noting(*features.refusals, refusal)
 
 
-def pairs_of(batches: RDD[bytes], sent: SentBatches, buckets: int) -> RDD[Pair]:
+def pairs_of(batches: RDD[bytes], sent: BatchConverter, buckets: int) -> RDD[Pair]:
     """Cut the rows of ``batches`` into pairs of a bucket and a piece, in the tasks that make the batches."""
     return batches.mapPartitions(lambda packed: partition_to_pairs(sent.read(packed), buckets))
 
 
-def rows_of(rows: DataFrame, sent: SentBatches, buckets: int) -> DataFrame:
+def rows_of(rows: DataFrame, sent: BatchConverter, buckets: int) -> DataFrame:
     """Cut ``rows`` into pieces (serialized record batches), and return the pieces as rows of a DataFrame."""
     cut = packed_once(lambda batches: partition_to_rows(sent.tables(batches), buckets))
     return rows.mapInArrow(cut, PIECES_TYPE)
@@ -129,5 +129,5 @@ def pick_from_frames(sides: Sequence[FrameSide], plan: Plan, keys: GroupKeys | N
     return tables
 
 
-def _picked(sent: SentBatches, pick: Pick) -> Callable[[Batches], Batches]:
+def _picked(sent: BatchConverter, pick: Pick) -> Callable[[Batches], Batches]:
     return packed_once(lambda batches: streams_of(map(pick, sent.tables(batches))))

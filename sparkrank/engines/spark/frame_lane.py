@@ -1,4 +1,4 @@
-"""The lane ``frame``, which takes any Spark DataFrame, and any other input that only Spark can read correctly."""
+"""The lane ``frame``, for any Spark DataFrame, and for any other input that only Spark can read correctly."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-from sparkrank.engines.reading import settings_of_frame, spark_frame
+from sparkrank.engines.input_frames import settings_of_frame, spark_frame
 from sparkrank.engines.spark.failures import task_errors
 from sparkrank.sources.columns import check_schema
 from sparkrank.sources.joined_types import check_joined
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from sparkrank.engines.group_files import GroupFiles
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
-    from sparkrank.engines.result import Solved
-    from sparkrank.engines.spark.sent_batches import FrameSide
+    from sparkrank.engines.result import PassResult
+    from sparkrank.engines.spark.batch_converter import FrameSide
     from sparkrank.inputs.roles import Roles
     from sparkrank.metrics import Plan
     from sparkrank.sources.protocol import Source
@@ -67,7 +67,7 @@ class FrameLane:
 
     @cached_property
     def _sides(self) -> list[FrameSide]:
-        from sparkrank.engines.spark.sent_batches import FrameSide
+        from sparkrank.engines.spark.batch_converter import FrameSide
 
         return [FrameSide(frame, roles, side.what) for frame, side, roles in self.frames]
 
@@ -100,7 +100,7 @@ class FrameLane:
         with task_errors(self._session):
             return shared_items(self._session, items)
 
-    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> PassResult:
         from sparkrank.engines.spark.frame import evaluate_frame
         from sparkrank.engines.spark.shared_items import without_items
 
@@ -129,7 +129,7 @@ def _elements_of_row(side: FrameSide) -> int:
     """Return an estimate of the mean number of array elements per row. It needs only the first rows."""
     from pyspark.sql import functions as F
 
-    from sparkrank.engines.spark.sent_batches import column_of
+    from sparkrank.engines.spark.batch_converter import column_of
 
     sizes = (F.coalesce(F.size(column_of(side.leaf(name)[0])), F.lit(0)) for name in side.roles.arrays)
     some = side.frame.select(functools.reduce(operator.add, sizes)).limit(SAMPLED_ROWS).collect()

@@ -20,7 +20,7 @@ from sparkrank.base.errors import InputError, OutOfMemoryError
 from sparkrank.bucket.group_rows import GROUP_COUNTS, MODEL
 from sparkrank.bucket.impressions import key_column
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.result import Refusal, Solved
+from sparkrank.engines.result import PassResult, Refusal
 from sparkrank.engines.score_ranges import exact_metrics
 from sparkrank.engines.spark.ranges import READINGS, ExactDay
 from sparkrank.engines.spark.session_features import why_not_cached
@@ -45,17 +45,17 @@ def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
     return parts <= fan_in(plan) and not exact_metrics(plan) and (files is not None or not plan.group_table)
 
 
-def gather_states(rows: Iterable[States], files: GroupFiles | None) -> Solved:
+def gather_states(rows: Iterable[States], files: GroupFiles | None) -> PassResult:
     """Return the result from all buckets, with the states of all ``rows`` merged.
 
     Call this only if :func:`read_at_once` is true.
     """
-    return Solved(_kept(*merged_states(rows), files), None)
+    return PassResult(_kept(*merged_states(rows), files), None)
 
 
 def gather(
     results: DataFrame, parts: int, plan: Plan, group_schema: T.StructType | None, files: GroupFiles | None
-) -> Solved:
+) -> PassResult:
     """Return the result from all buckets, given the tasks' ``results``, which are rows of type :data:`RESULT_TYPE`.
 
     ``parts`` is the number of rows with states. ``group_schema`` requests the group table, which is a DataFrame unless
@@ -68,7 +68,7 @@ def gather(
         results = _unique_plan(results)
         solved = _solved_by_passes(results, parts, plan, files, streams=streams)
     else:
-        solved = Solved(_states(results, parts, plan, files), None)
+        solved = PassResult(_states(results, parts, plan, files), None)
     if group_schema is None or files is not None:
         return solved
     counts = solved.partials.counts  # a group has a row for each model
@@ -96,12 +96,14 @@ def _kept(partials: Partials, written: set[str], files: GroupFiles | None) -> Pa
     return partials
 
 
-def _solved_by_passes(results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None, *, streams: bool) -> Solved:
+def _solved_by_passes(
+    results: DataFrame, parts: int, plan: Plan, files: GroupFiles | None, *, streams: bool
+) -> PassResult:
     """Return the states and exact bins of ``results``, which are cached if permitted and otherwise evaluated again."""
     because = why_not_cached(results)
     is_cached, passes = because is None, 1
     try:
-        solved = Solved(_states(results, parts, plan, files), None)
+        solved = PassResult(_states(results, parts, plan, files), None)
         if is_cached:
             solved = solved.releasing(results.unpersist)
         if exact_metrics(plan):
@@ -129,8 +131,8 @@ def _unique_plan(results: DataFrame) -> DataFrame:
 
 
 def _with_exact_blocks(
-    solved: Solved, results: DataFrame, parts: int, plan: Plan, *, is_cached: bool
-) -> tuple[Solved, int]:
+    solved: PassResult, results: DataFrame, parts: int, plan: Plan, *, is_cached: bool
+) -> tuple[PassResult, int]:
     """Return ``solved`` with the exact bins of the day, and the number of times ``results`` was read for the bins."""
     # the driver merges few bins, tasks merge many; where this fails, the caller releases the results
     scored = sum(count for (check, _), count in solved.partials.counts.items() if check == checks.SCORED_ROWS)

@@ -48,7 +48,7 @@ ByRule = Mapping[BinRule, Sequence[ExactMetric]]
 
 
 class ExactDay:
-    """The exact bins of a day in merged ranges of scores.
+    """The exact bins (of equal scores) of a day in merged ranges of scores.
 
     If permitted, Spark caches the ranges until :meth:`release`.
     """
@@ -68,10 +68,9 @@ class ExactDay:
         self.is_cached = is_cached and why_not_cached(self._merged) is None
 
     def solved(self) -> ExactBins:
-        """Return what metrics of exact bins (one for each distinct score) are computed from.
+        """Return the exact bins (one for each distinct score), as terms of each metric and rows of ``blocks``.
 
-        These are the terms of each metric, the bins as rows of the table ``blocks``, and for each model and slice value
-        the number of bins and a histogram with coarser bins.
+        For each model and slice value, the result also has the number of bins and a histogram with coarser bins.
         """
         totals = _by_range(self._merged.select("score_range", "totals"))
         sweeper = packed_once(partial(_sweep, self._ranges, self._exact, places(self._ranges, totals)))

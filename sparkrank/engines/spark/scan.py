@@ -16,7 +16,7 @@ from sparkrank.engines.bucket_evaluation import evaluate_table
 from sparkrank.engines.colocation_check import validate_colocation
 from sparkrank.engines.file_evaluation import FILE_BATCH_ROWS, FileEvaluation
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import PassResult
 from sparkrank.engines.spark.batches import BYTES_OF_PIECES, batches_of
 from sparkrank.engines.spark.gather import group_schema
 from sparkrank.engines.spark.session_features import Batches, SessionFeatures, packed_once
@@ -29,9 +29,9 @@ from sparkrank.engines.spark.shuffle import (
     solve_pairs,
     solve_rows,
 )
+from sparkrank.engines.spark.split_evaluation import SplitEvaluation
 from sparkrank.engines.spark.table_streams import STREAMS_TYPE, streams_of, tables_of_streams
 from sparkrank.engines.spark.tasks import ROW_MEMORY_BYTES, tune_worker
-from sparkrank.engines.spark.where_read import WhereRead
 from sparkrank.metrics import Plan
 from sparkrank.numeric.memory import give_back_if_large
 from sparkrank.sources.arrow_scan import in_splits
@@ -53,7 +53,7 @@ def evaluate_scan(
     buckets: int,
     files: GroupFiles | None = None,
     colocation: Colocation | None = None,
-) -> Solved:
+) -> PassResult:
     """Evaluate the inputs ``sides``, which must have been checked. If ``files`` is given, tasks write groups there.
 
     If ``colocation`` is given, each task evaluates the files that it reads.
@@ -61,10 +61,10 @@ def evaluate_scan(
     schema, features = sides.schema(plan), SessionFeatures.of(spark, plan)
     groups = group_schema(sides.roles.group, schema, plan)
     if colocation is not None:
-        how = WhereRead(plan, buckets, groups=groups, files=files)
+        how = SplitEvaluation(plan, buckets, groups=groups, files=files)
         return _evaluated_by_files(spark, features.context, sides, how, colocation).noting(*features.refusals)
     if plan.evaluates_splits:
-        how = WhereRead(replace(plan, hashes_keys=plan.arrays), buckets, groups=groups, files=files)
+        how = SplitEvaluation(replace(plan, hashes_keys=plan.arrays), buckets, groups=groups, files=files)
         return _evaluated_by_splits(spark, features.context, sides, how).noting(*features.refusals)
     work = Work(schema, plan, buckets, groups, files)
     if features.context is not None:
@@ -75,7 +75,9 @@ def evaluate_scan(
         return solve_rows(numbers.mapInArrow(cut, PIECES_TYPE), work).noting(*features.refusals, refusal)
 
 
-def _evaluated_by_splits(spark: SparkSession, context: SparkContext | None, sides: Sides, how: WhereRead) -> Solved:
+def _evaluated_by_splits(
+    spark: SparkSession, context: SparkContext | None, sides: Sides, how: SplitEvaluation
+) -> PassResult:
     """Evaluate each table of a split in the task that reads it. Rows have no groups, or each row is a group."""
     plan, read = how.plan, sides.reader(how.plan)
 
@@ -86,8 +88,8 @@ def _evaluated_by_splits(spark: SparkSession, context: SparkContext | None, side
 
 
 def _evaluated_by_files(
-    spark: SparkSession, context: SparkContext | None, sides: Sides, how: WhereRead, colocation: Colocation
-) -> Solved:
+    spark: SparkSession, context: SparkContext | None, sides: Sides, how: SplitEvaluation, colocation: Colocation
+) -> PassResult:
     """Evaluate sets of files that hold whole groups in the tasks that read the files."""
     sets = sides.file_sets(how.plan, colocation, FILE_BATCH_ROWS)
     tasks = in_splits(((numbered, numbered[1].rows) for numbered in enumerate(sets)), LEAST_TASK_ROWS)
@@ -123,7 +125,7 @@ def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> R
 
 
 def pick_from_files(spark: SparkSession, sides: Sides, plan: Plan, pick: Pick) -> list[pa.Table]:
-    """Apply the function ``pick`` in the tasks that read the rows of ``sides``, and return the non-empty tables."""
+    """Apply the function ``pick`` in the tasks that read the inputs, and return the non-empty tables."""
     numbers, read = _numbered(spark, sides, plan)
     picked = packed_once(lambda batches: streams_of(map(pick, read(batches))))
     return tables_of_streams(numbers.mapInArrow(picked, STREAMS_TYPE))

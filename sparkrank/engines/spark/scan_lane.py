@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.group_files import GroupFiles
     from sparkrank.engines.one_group import GroupKeys, Pick
     from sparkrank.engines.request import Request
-    from sparkrank.engines.result import Solved
+    from sparkrank.engines.result import PassResult
     from sparkrank.engines.spark.file_scans import FileScan
     from sparkrank.metrics import Plan
     from sparkrank.sources.protocol import Source
@@ -68,7 +68,7 @@ class ScanLane(SidesLane):
         with task_errors(self.spark):
             return shared_items(self.spark, items)
 
-    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> Solved:
+    def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> PassResult:
         from sparkrank.engines.spark.scan import evaluate_scan
         from sparkrank.engines.spark.shared_items import without_items
 

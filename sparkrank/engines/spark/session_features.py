@@ -1,4 +1,4 @@
-"""What a Spark session permits. Only this module asks, and sparkrank continues if the session refuses."""
+"""The features that a Spark session permits. Only this module asks, and sparkrank continues after a refusal."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNKNOWN_SETTING = "SQL_CONF_NOT_FOUND"
 
 @dataclass(frozen=True)
 class SessionFeatures:
-    """What a session offers to one evaluation: a ``context`` if RDDs are needed and available, and the ``refusals``."""
+    """The features of a session for an evaluation: a ``context`` if RDDs are needed and available, and ``refusals``."""
 
     context: SparkContext | None = None
     refusals: tuple[Refusal, ...] = ()
@@ -68,11 +68,11 @@ def context_of_rdds(spark: SparkSession) -> tuple[SparkContext | None, str]:
         spark.sparkContext.parallelize([], 1).mapPartitions(list)
         return spark.sparkContext
 
-    found, because = _asked(context)
+    found, because = _answer(context)
     return found, because or ""
 
 
-def _asked(ask: Callable[[], T]) -> tuple[T | None, str | None]:
+def _answer(ask: Callable[[], T]) -> tuple[T | None, str | None]:
     """Call ``ask`` to query a session. Return the answer and None, or None and the reason for a refusal."""
     try:
         return ask(), None
@@ -82,22 +82,22 @@ def _asked(ask: Callable[[], T]) -> tuple[T | None, str | None]:
 
 def core_count(spark: SparkSession) -> int | None:
     """Return the number of cores that the session's executors have now, or None if the session does not reveal it."""
-    return _asked(lambda: int(spark.sparkContext.defaultParallelism))[0]
+    return _answer(lambda: int(spark.sparkContext.defaultParallelism))[0]
 
 
 def setting(spark: SparkSession, name: str, *default: str | None) -> str | None:
     """Return the value of setting ``name``, or ``default`` if unset, or None if the session hides its settings."""
-    return _asked(lambda: spark.conf.get(name, *default))[0]
+    return _answer(lambda: spark.conf.get(name, *default))[0]
 
 
 def all_settings(spark: SparkSession) -> dict[str, str] | None:
     """Return all session settings by name, or None if the session does not reveal its settings."""
-    return _asked(lambda: dict(spark.conf.getAll))[0]
+    return _answer(lambda: dict(spark.conf.getAll))[0]
 
 
 def is_made_active(spark: SparkSession) -> bool:
     """Make ``spark`` the active session of this thread by a call that runs no job. Return whether that worked."""
-    return _asked(lambda: spark.createDataFrame([(1,)], "one int"))[1] is None
+    return _answer(lambda: spark.createDataFrame([(1,)], "one int"))[1] is None
 
 
 @contextmanager
@@ -147,7 +147,7 @@ def set_where_permitted(spark: SparkSession, name: str, value: str) -> tuple[Cal
         spark.conf.set(name, value)
         return partial(spark.conf.unset, name) if before is None else partial(spark.conf.set, name, before)
 
-    restore, because = _asked(change)
+    restore, because = _answer(change)
     return restore or (lambda: None), because
 
 
@@ -157,7 +157,7 @@ def refused_batches(because: str) -> Refusal:
 
 
 def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """Return ``function``, which takes and returns batches, in a form whose pickled bytes are the same every time."""
+    """Return ``function``, from batches to batches, in a form whose pickled bytes are the same every time."""
     # Spark Connect pickles a function each time a query has it, and finds cached rows only by an identical plan.
     from pyspark import cloudpickle
 
@@ -174,4 +174,4 @@ def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], B
 
 def why_not_cached(rows: DataFrame) -> str | None:
     """Ask Spark to cache ``rows`` once computed. Return the session's reason if it refuses, and None otherwise."""
-    return _asked(rows.persist)[1]
+    return _answer(rows.persist)[1]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark import Broadcast
     from pyspark.sql import SparkSession
 
-    from sparkrank.engines.result import Solved
+    from sparkrank.engines.result import PassResult
     from sparkrank.metrics import Plan
 
 _ITEMS, _NAME, _TOTALS = "items", b"name", b"totals"
@@ -91,12 +91,10 @@ def shared_items(spark: SparkSession, items: ItemTable) -> ItemValues:
     return FileItems(name, items)
 
 
-def without_items(solved: Solved, plan: Plan) -> Solved:
-    """Return ``solved``, and free the tables of items in ``plan``, now or when Spark's rows of ``solved`` are freed.
-
-    Spark keeps the file of a broadcast variable until the variable is destroyed. A group table that is a DataFrame may
-    be computed anew at any time, so that its variables last as long as the session.
-    """
+def without_items(solved: PassResult, plan: Plan) -> PassResult:
+    """Return ``solved``, and free the tables of items in ``plan``, now or when Spark's rows of ``solved`` are freed."""
+    # Spark keeps the file of a broadcast variable until the variable is destroyed. A group table that is a DataFrame
+    # may be computed anew at any time, so its variables last as long as the session.
     if solved.groups is not None and not isinstance(solved.groups, pa.Table):
         return solved
     for items in plan.items:

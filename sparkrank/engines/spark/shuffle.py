@@ -22,7 +22,7 @@ from pyspark.sql import types as T
 from sparkrank.base import checks
 from sparkrank.base.errors import MOST_SENTENCE, shorten
 from sparkrank.engines.group_files import GroupFiles
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import PassResult
 from sparkrank.engines.shuffle.packing import pack_pieces, pieces_by_task
 from sparkrank.engines.spark.gather import RESULT_SCHEMA, RESULT_TYPE, gather, gather_states, read_at_once
 from sparkrank.engines.spark.session_features import Batches, packed_once
@@ -54,7 +54,7 @@ class Work:
 
     @property
     def solve(self) -> Callable[[Iterable[Pair]], Iterator[Result]]:
-        """A function that evaluates all pieces that one task receives, and yields results."""
+        """A function that evaluates all pieces received by one task, and yields results."""
         return functools.partial(solve_pieces, schema=self.schema, plan=self.plan, files=self.files)
 
 
@@ -89,14 +89,14 @@ def shuffled_pairs(pairs: RDD[Pair], buckets: int) -> RDD[Pair]:
     return pairs.partitionBy(tasks, lambda bucket: task_of(bucket, buckets, tasks))
 
 
-def solve_rows(pieces: DataFrame, work: Work) -> Solved:
+def solve_rows(pieces: DataFrame, work: Work) -> PassResult:
     """Shuffle ``pieces``, the rows of a DataFrame, and evaluate the buckets to which they belong."""
     solve = work.solve
     results = _solved_rows(shuffled_rows(pieces, work.buckets), lambda batches: solve(_pieces(batches)))
     return gather(results, task_count(work.buckets), work.plan, work.groups, work.files)
 
 
-def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, sources: Sequence[RDD[Any]] = ()) -> Solved:
+def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, sources: Sequence[RDD[Any]] = ()) -> PassResult:
     """Shuffle ``pairs`` and evaluate their buckets. Shuffle files newer than ``sources`` are removed after use."""
     results = _solved_pairs(shuffled_pairs(pairs, work.buckets), work.solve)
     with ExitStack() as stack:
@@ -127,7 +127,7 @@ def _gathered_pairs(
     plan: Plan,
     groups: T.StructType | None,
     files: GroupFiles | None,
-) -> Solved:
+) -> PassResult:
     if read_at_once(tasks, plan, files):
         return gather_states(((states, names) for states, names, *_ in results.collect()), files)
     return gather(spark.createDataFrame(results, RESULT_TYPE, verifySchema=False), tasks, plan, groups, files)

@@ -21,7 +21,7 @@ _CATALOG = re.compile(r"spark\.sql\.catalog\.([^.]+)")  # the setting that gives
 
 
 def frame_of_table(side: SideRows, spark: SparkSession) -> DataFrame:
-    """Return the rows of the table or view that ``side`` names.
+    """Return the rows of the table or view that an input names.
 
     Raise :class:`NoInputError` with the nearest names of the schema, or of the catalogs, if there is no such table, and
     :class:`InputError` if the schema has several tables whose names differ only by case.

@@ -16,7 +16,7 @@ from sparkrank.base.errors import OutOfMemoryError
 from sparkrank.bucket import BucketResult
 from sparkrank.bucket.group_rows import with_plain_models
 from sparkrank.engines.bucket_evaluation import add_pieces, evaluate_buckets
-from sparkrank.engines.group_files import GroupFiles, Part
+from sparkrank.engines.group_files import BucketGroups, GroupFiles
 from sparkrank.engines.repeated_groups import by_range
 from sparkrank.engines.score_ranges import sample_bins, split_exact
 from sparkrank.engines.shuffle.packing import unpack_piece
@@ -103,14 +103,14 @@ def packed_results(results: Iterable[tuple[int, BucketResult]], files: GroupFile
     partials: list[Partials] = []
     exact_rows: list[Result] = []
 
-    def groups() -> Iterator[Part]:
+    def groups() -> Iterator[BucketGroups]:
         for bucket, result in results:
             states, exact = split_exact(result.partials)
             add_partials(partials, states)
             if exact is not None:
                 exact_rows.append(packed_result(blocks=exact.pack(), sample=sample_bins(exact)))
             if result.groups is not None:
-                yield Part(bucket, result.groups)
+                yield BucketGroups(bucket, result.groups)
 
     names: set[str] = set()
     if files is not None:

@@ -1,4 +1,4 @@
-"""Reads CSV and JSON with Spark, with column types from the schema or the roles."""
+"""The reading of CSV and JSON by Spark, with column types from the schema or the roles."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-Asked: TypeAlias = Callable[[str], str | None]
+SettingReader: TypeAlias = Callable[[str], str | None]
 
 _SOCKETS, _FOLDER = "spark.python.unix.domain.socket.enabled", "spark.python.unix.domain.socket.dir"
 _FIRST_VERSION = (4, 1)  # of Spark that knows the settings. Earlier versions ignore them.
@@ -36,25 +36,25 @@ MANY_TASKS, FEW_ROWS = 100, 50_000
 _told: weakref.WeakSet[SparkContext] = weakref.WeakSet()  # the contexts whose users were told
 
 
-def unix_sockets(asked: Asked) -> Iterator[tuple[str, str]]:
+def unix_sockets(read: SettingReader) -> Iterator[tuple[str, str]]:
     """Yield the settings for Unix sockets if nobody has chosen and the folder of sockets is certain.
 
-    ``asked`` returns the value of a setting, or None.
+    ``read`` returns the value of a setting, or None.
     """
-    said = _SPARKS_VARIABLE in os.environ or any(map(asked, (_SOCKETS, *_OTHER_WORKERS)))
+    said = _SPARKS_VARIABLE in os.environ or any(map(read, (_SOCKETS, *_OTHER_WORKERS)))
     if said or not hasattr(socket, "AF_UNIX"):  # Python has none on Windows
         return
-    if not asked(_FOLDER):
-        if (asked("spark.master") or "").startswith("yarn"):
+    if not read(_FOLDER):
+        if (read("spark.master") or "").startswith("yarn"):
             yield _FOLDER, _OF_YARN
-        elif len(asked(_TEMPORARY) or "") > LONGEST_FOLDER or _is_moved(asked):
+        elif len(read(_TEMPORARY) or "") > LONGEST_FOLDER or _is_moved(read):
             return
     yield _SOCKETS, "true"
 
 
-def _is_moved(asked: Asked) -> bool:
+def _is_moved(read: SettingReader) -> bool:
     """Return whether a setting tells the JVMs of executors their folder for temporary files, whose path may be long."""
-    return any(_TEMPORARY in (asked(options) or "") for options in _JAVA_OPTIONS)
+    return any(_TEMPORARY in (read(options) or "") for options in _JAVA_OPTIONS)
 
 
 def missing_sockets(spark: SparkSession, context: SparkContext, tasks: int, rows: int) -> Refusal | None:

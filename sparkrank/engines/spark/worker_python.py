@@ -1,4 +1,4 @@
-"""Checks the Python of Spark's workers, before work starts if possible. Any problem is reported in one message."""
+"""Checks of the Python of Spark's workers, before work starts if possible. One message reports any problem."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def validate_version(version: str) -> None:
 def validate_session(spark: SparkSession) -> None:
     """Raise :class:`SparkrankError` if ``spark`` is stopped or too old, or if local workers have an unusable Python."""
     if _is_stopped(spark):
-        raise SparkrankError("the Spark session was stopped: make the DataFrame anew, in a session that runs")
+        raise SparkrankError("the Spark session was stopped: make the DataFrame again in a running session")
     validate_version(str(getattr(spark, "version", "")))
     program = _of_context(spark, "pythonExec")
     if program is not None and _is_on_this_machine(spark) and (problem := _problem_of(program, _may_ship())):
@@ -149,11 +149,11 @@ def _problem_of(program: str, may_ship: bool) -> str | None:
         return "which is not there, or no program"
     if Path(path).absolute().parent == Path(sys.executable).absolute().parent and Path(path).name.startswith("python"):
         return None  # this is the Python of the current environment
-    return _asked(path, may_ship)
+    return _python_problem(path, may_ship)
 
 
 @functools.cache
-def _asked(program: str, may_ship: bool) -> str | None:
+def _python_problem(program: str, may_ship: bool) -> str | None:
     needed = NEEDED if may_ship else (*NEEDED, "sparkrank")
     try:
         done = subprocess.run(  # noqa: S603 - the very program that workers run

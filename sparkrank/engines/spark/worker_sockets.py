@@ -1,4 +1,4 @@
-"""Makes a Spark worker send its last bytes at once over TCP, where Spark has no Unix sockets or does not use them."""
+"""The TCP socket of a Spark worker, which sends its last bytes at once where Spark uses no Unix sockets."""
 
 from __future__ import annotations
 

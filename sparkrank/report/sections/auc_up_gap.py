@@ -25,7 +25,7 @@ from sparkrank.report.figures import (
 from sparkrank.report.report_tables import ReportTables, parsed
 from sparkrank.report.score_bins import ScoreBins
 from sparkrank.report.section import Made
-from sparkrank.report.sections.roc_and_pr import MOST_POINTS, finite, of_bins
+from sparkrank.report.sections.roc_and_pr import MOST_POINTS, bins_section, finite
 
 MOST_WORST = 20
 LEAST_LOST = 1e-12  # an area; a smaller loss is rounding error
@@ -141,6 +141,6 @@ def _figures(data: ReportData) -> Iterator[Figure]:
         yield Figure("auc_up", title, about, LineChart(lines, frame), gap.metric, gap.model)
 
 
-AUC_UP_GAP = of_bins(
+AUC_UP_GAP = bins_section(
     "auc_up", "AUC against AUC_UP", "AUC_UP is not evaluated: ask for the metrics auc and auc_up", _gaps, _figures
 )

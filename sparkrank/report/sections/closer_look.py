@@ -39,10 +39,10 @@ def _look(tables: ReportTables) -> Made:
         return None, f"No group has a value of {metric}."
     keys = [tuple(row[name] for name in table.keys) for rows in (worst, moved) for row in rows.to_pylist()]
     explained, why = _explained(tables, table.keys, keys, metric, [left.model, model])
-    asked = _command(tables, metric)
+    command = _command(tables, metric)
     ways = (f"--worst {SHOWN} --model {shlex.quote(model)}", f"--moved {SHOWN} --models {shlex.quote(left.model)} ")
     groups = (
-        _groups(rows, table.keys, tables, explained, f"{asked} {way}".rstrip(), asked)
+        _groups(rows, table.keys, tables, explained, f"{command} {way}".rstrip(), command)
         for rows, way in ((worst, ways[0]), (moved, f"{ways[1]}{shlex.quote(model)}"))
     )
     return CloserLook(metric, model, None if left is right else baseline, *groups), why
@@ -76,14 +76,14 @@ def _groups(
     tables: ReportTables,
     explained: dict[tuple[Any, ...], str],
     hidden: str,
-    asked: str,
+    explain: str,
 ) -> tuple[CloserGroup, ...]:
     groups = []
     for row in rows.to_pylist():
         key = {name: row[name] for name in columns}
         before, value, difference = (defined(row[name]) for name in ("baseline_value", "value", "difference"))
         named = " ".join(f"--group {shlex.quote(f'{name}={value}')}" for name, value in key.items())
-        command = f"{asked} {named}" if tables.shows_keys else hidden
+        command = f"{explain} {named}" if tables.shows_keys else hidden
         text = explained.pop(tuple(key.values()), None)  # a group in both lists is explained once
         shown = {name: one if isinstance(one, str | int | float) else str(one) for name, one in key.items()}
         numbers = (before, value, difference, row["n_rows"], row["n_relevant"])

@@ -180,7 +180,9 @@ def _undefined(values: Iterable[MetricValue]) -> dict[tuple[str, str], int]:
     """Return the number of groups with an undefined value, by metric and model."""
     metrics = [(parsed(value.metric), value) for value in values]
     return {
-        (str(metric.of_groups), value.model): value.n_undefined or 0 for metric, value in metrics if metric is not None
+        (str(metric.group_metric), value.model): value.n_undefined or 0
+        for metric, value in metrics
+        if metric is not None
     }
 
 

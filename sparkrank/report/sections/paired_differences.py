@@ -49,7 +49,7 @@ def _of_table(table: GroupTable, tables: ReportTables) -> Made:
         except InputError as error:
             return (), f"Groups are not paired: {error}."
         for metric in metrics:
-            values = (right.values(metric)[pairs.of_right], left.values(metric)[pairs.of_left])
+            values = (right.values(metric)[pairs.right_rows], left.values(metric)[pairs.left_rows])
             own = comparisons.get((metric, candidate))
             distributions[metric, candidate] = _distribution(metric, candidate, baseline, values, own)
     return tuple(distributions[metric, candidate] for metric in metrics for candidate in candidates), None

@@ -109,7 +109,7 @@ def _section(kind: Literal["roc", "pr"], title: str, ask: str) -> ReportSection:
     return ReportSection(kind, title, make, advice, in_memory, part=CURVES_PART, figures=figures)
 
 
-def of_bins(name: str, title: str, ask: str, make: Maker, figures: Drawer) -> ReportSection:
+def bins_section(name: str, title: str, ask: str, make: Maker, figures: Drawer) -> ReportSection:
     """Return a section that needs score bins, in the page part of the curves.
 
     ``ask`` is the beginning of its advice.

@@ -15,7 +15,7 @@ from sparkrank.report.figures import ChartKey, Figure, Frame, Line, LineChart, c
 from sparkrank.report.report_tables import ReportTables, parsed
 from sparkrank.report.score_bins import WHOLE_DAY, BinsByRule, ScoreBins, chosen_bins
 from sparkrank.report.section import Made
-from sparkrank.report.sections.roc_and_pr import of_bins
+from sparkrank.report.sections.roc_and_pr import bins_section
 
 CALIBRATION_BINS = 15
 FEW_ROWS = 30  # among fewer rows, the share of relevant rows is mostly chance, and its line a zigzag
@@ -180,10 +180,10 @@ def _points(calibration: Calibration) -> Iterator[tuple[float, float]]:
         yield scores / mass, relevant / mass
 
 
-SCORE_CALIBRATION = of_bins(
+SCORE_CALIBRATION = bins_section(
     "calibration", "Calibration", "There are no score bins: ask for the metric ece", _calibration, _figures
 )
-CALIBRATION_OF_VALUES = of_bins(
+CALIBRATION_OF_VALUES = bins_section(
     "calibration_of_values",
     "Calibration by values of slices",
     "There are no score bins of slices: ask for the metric ece and for slices",

@@ -14,7 +14,7 @@ from sparkrank.report.figures import ChartKey, Figure, Frame, Line, LineChart, c
 from sparkrank.report.report_tables import ReportTables
 from sparkrank.report.score_bins import ScoreBins, chosen_bins
 from sparkrank.report.section import Made
-from sparkrank.report.sections.roc_and_pr import of_bins
+from sparkrank.report.sections.roc_and_pr import bins_section
 
 HISTOGRAM_BINS = 40
 LEFT_OUT = 0.001  # share of the rows at either end that a histogram may leave beyond its edges
@@ -118,7 +118,7 @@ def _figure(histogram: Histogram) -> Figure:
     return Figure("histograms", shown_name(histogram.model), about, chart, model=histogram.model)
 
 
-SCORE_HISTOGRAMS = of_bins(
+SCORE_HISTOGRAMS = bins_section(
     "histograms",
     "Scores by class",
     "There are no score bins: ask for a metric over all rows, such as auc",

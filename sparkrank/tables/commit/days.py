@@ -42,7 +42,7 @@ class DayRun(Protocol):
         """The folder in which tables can be written unseen by readers before the commit; None if not supported."""
 
     def commit(self, tables: Mapping[str, Table], written: Collection[str] = ()) -> None:
-        """Replace the day with ``tables`` and with the tables that ``written`` names, which are already in the folder.
+        """Replace the day with ``tables`` and with the tables ``written``, which are already in the folder.
 
         The last of ``tables`` may be a function that makes the table from ``files`` and ``attempt_id``. ``files`` lists
         the files of all earlier tables; it is None if this kind of run lists no files. A table that the run lacks is
@@ -153,8 +153,8 @@ def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) 
     """Return the folder that holds the rows of ``day`` for each of the tables ``names``, by table name.
 
     If a link or a manifest names the run of the day, these are the folders of that run. Otherwise, they are partitions
-    of the tables, such as ``metrics/day=2026-11-19``. Raises :class:`sparkrank.base.errors.InputError` if the manifest
-    is invalid, and Arrow's own errors if Arrow fails.
+    of the tables, such as ``metrics/day=2026-11-19``. Raises :class:`InputError` if the manifest is invalid, and
+    Arrow's own errors if Arrow fails.
     """
     local, shown = local_path(output), shown_run(output, day, column)
     if local is not None and shown is not None:

@@ -43,11 +43,8 @@ def make_folder(path: Path, made: list[Path] | None = None) -> None:
 
 
 def sync_all(paths: Collection[Path]) -> None:
-    """Flush the files and folders ``paths`` to disk; raises :class:`SparkrankError` if flushing fails.
-
-    Several are flushed at once, because file systems combine flushes that are requested at the same time.
-    """
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    """Flush the files and folders ``paths`` to disk; raises :class:`SparkrankError` if flushing fails."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:  # file systems combine flushes that are requested at the same time
         for _ in pool.map(_sync, paths):  # raises the error of the first path that cannot be flushed
             pass
 

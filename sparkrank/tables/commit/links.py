@@ -57,8 +57,7 @@ DEFAULT_COMMIT = Commit()
 class LinkedRun:
     """A run of a day on a local file system. ``made`` lists the folders that the run made outside its own folder.
 
-    ``known`` maps the table and name of each file taken over from an earlier run to that file's entry in the table
-    ``runs``, as the run that wrote the file listed it.
+    ``known`` maps the table and name of each file from an earlier run to the file's entry in ``runs`` of that run.
     """
 
     place: OutputFolder
@@ -110,7 +109,7 @@ class LinkedRun:
     def _taken_away(self, what: str) -> SparkrankError:
         place = shorten(self.place.root)
         return SparkrankError(
-            f"{what} was taken away while {self.day} was written under {place}: nothing of this run is shown"
+            f"{what} was taken away while {self.day} was written under {place}: no table of this run is visible"
         )
 
     def _show(self) -> None:

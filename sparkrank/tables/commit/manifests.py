@@ -55,7 +55,7 @@ class Manifest:
             tables, replaced = (tuple(map(str, document[name])) for name in ("tables", "replaced"))
             manifest = cls(str(document["run"]), tables, replaced)
         except (ValueError, KeyError, TypeError):
-            raise InputError(f"{shorten(place)} is no manifest of sparkrank's: evaluate that day again") from None
+            raise InputError(f"{shorten(place)} is not a manifest of sparkrank: evaluate that day again") from None
         runs = [_RUN.fullmatch(run) for run in (manifest.run, *manifest.replaced)]
         if not all(run is not None and run["name"] == name for run in runs):
             raise InputError(f"{shorten(place)} names no run of {name}: evaluate that day again")
@@ -65,7 +65,7 @@ class Manifest:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredManifest:
     """The manifest of a day (None if missing or invalid), and the object's version tag (None if unknown)."""
 
     manifest: Manifest | None
@@ -106,17 +106,17 @@ class StoreFolder:
         """Return the URL of the folder in which the run named ``run`` keeps its tables."""
         return f"{self.url}/{RUNS_FOLDER}/{run}"
 
-    def read(self, name: str) -> Stored:
+    def read(self, name: str) -> StoredManifest:
         """Read the manifest of the day ``name``; raises :class:`InputError` if it is invalid, or Arrow's own errors."""
         key = f"{DAYS_FOLDER}/{name}.json"
         try:
             with self.store.open_input_file(f"{self.root}/{key}") as opened:
                 content = opened.read(min(opened.size(), MOST_BYTES))
         except FileNotFoundError:
-            return Stored(None)
-        return Stored(Manifest.of(content, name, f"{self.url}/{key}"))
+            return StoredManifest(None)
+        return StoredManifest(Manifest.of(content, name, f"{self.url}/{key}"))
 
-    def read_to_replace(self, name: str) -> Stored:
+    def read_to_replace(self, name: str) -> StoredManifest:
         """Read the manifest of the day ``name``, and its object's version tag if the package obstore is installed."""
         objects = self._objects()
         if objects is None:
@@ -128,17 +128,17 @@ class StoreFolder:
             response = obstore.get(objects, key)
             content = bytes(response.bytes())
         except FileNotFoundError:
-            return Stored(None)
+            return StoredManifest(None)
         except obstore.exceptions.BaseError as error:
             raise StoreError(f"{shorten(self.url)}/{key} cannot be read: {shorten(first_line(error))}") from error
         # Stores identify the version of an object by a tag (S3, Azure) or a number (Google Cloud's generation).
         tag: UpdateVersion = {name: mark for name in ("e_tag", "version") if (mark := response.meta[name]) is not None}  # type: ignore[assignment]
         try:
-            return Stored(Manifest.of(content, name, f"{self.url}/{key}"), tag)
+            return StoredManifest(Manifest.of(content, name, f"{self.url}/{key}"), tag)
         except InputError:  # an invalid manifest is replaced
-            return Stored(None, tag)
+            return StoredManifest(None, tag)
 
-    def replace(self, name: str, before: Stored, manifest: Manifest) -> None:
+    def replace(self, name: str, before: StoredManifest, manifest: Manifest) -> None:
         """Store ``manifest`` for the day ``name``, unless the stored manifest has changed since ``before`` was read.
 
         Without the package obstore, the manifest is replaced without a check for changes. Raises
@@ -160,7 +160,7 @@ class StoreFolder:
                 return
             if isinstance(error, (AlreadyExistsError, PreconditionError)):
                 reason = f"another run has replaced {name} under {shorten(self.url)} meanwhile"
-                raise SparkrankError(f"{reason}: nothing of this run is shown") from None
+                raise SparkrankError(f"{reason}: no table of this run is visible") from None
             reason = shorten(first_line(error))
             raise StoreError(f"{shorten(self.url)}/{key} cannot be written: {reason}") from error
 

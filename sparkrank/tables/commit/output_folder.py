@@ -60,7 +60,7 @@ def new_attempt() -> str:
 
 @dataclass(frozen=True)
 class OutputFolder:
-    """The output folder ``root``, whose tables are partitioned by ``column``, which holds days or windows of days."""
+    """The output folder ``root``, whose tables are partitioned by ``column`` (days or windows of days)."""
 
     root: Path
     column: str
@@ -194,9 +194,9 @@ class OutputFolder:
     def unsettled(self) -> dict[str, list[Path]]:
         """Return the days that may have leftovers, sorted, and the folders of their runs, sorted by name.
 
-        Left out are days with one run, whose tables are all linked. Each run of a backfill asks for all stored days, so
-        this takes three system calls for such a day, and makes no paths.
+        Left out are days with one run, whose tables are all linked.
         """
+        # Each run of a backfill asks for all stored days: such a day takes three system calls, and makes no paths.
         runs: dict[str, list[str]] = {name: [] for name in self.names()}
         for name, entry in self._entries():
             runs.setdefault(name, []).append(entry)

@@ -36,8 +36,8 @@ def unpublished(place: OutputFolder, run: Path | None) -> list[str]:
 def publish(place: OutputFolder, name: str) -> None:
     """Make real folders or links where readers of the day ``name`` look for the tables of the day's current run.
 
-    The caller must hold the lock of the day. If a call raises :class:`sparkrank.base.errors.SparkrankError`, the next
-    call continues where the failed call stopped.
+    The caller must hold the lock of the day. If a call raises :class:`SparkrankError`, the next call continues where
+    the failed call stopped.
     """
     run = place.shown(name)
     tables = unpublished(place, run)

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from sparkrank.base.errors import StoreError, first_line, shorten
 from sparkrank.tables.commit.links import Commit, Table, write_parquet
-from sparkrank.tables.commit.manifests import Manifest, Stored, StoreFolder
+from sparkrank.tables.commit.manifests import Manifest, StoredManifest, StoreFolder
 from sparkrank.tables.commit.output_folder import RUNS_FOLDER
 
 if TYPE_CHECKING:
@@ -29,15 +29,14 @@ if TYPE_CHECKING:
 class StoreRun:
     """The run ``attempt`` of ``day`` in an object store, which replaces the stored manifest ``before``.
 
-    ``known`` maps the table and name of each file taken over from an earlier run to that file's entry in the table
-    ``runs``, as the run that wrote the file listed it.
+    ``known`` maps the table and name of each file from an earlier run to the file's entry in ``runs`` of that run.
     """
 
     place: StoreFolder
     day: str
     column: str
     attempt: str
-    before: Stored
+    before: StoredManifest
     how: Commit
     known: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 

@@ -195,7 +195,7 @@ def _spark_schema(schema: pa.Schema, what: str) -> StructType:
         except Exception as error:
             refused = f"{what} is refused and left as it is"
             raise SpecError(
-                f"{refused}: the column {shorten(own.name)} is {own.type}, which is no type of Spark"
+                f"{refused}: the column {shorten(own.name)} is {own.type}, which is not a type of Spark"
             ) from error
     return columns
 

@@ -91,7 +91,7 @@ class DeltaCopies(Publisher):
             return
         if strange := sorted(info.base_name for info in there if info.base_name != _LOG):
             what = f"{self.shown(table, column)} is refused and left as it is"
-            raise SpecError(f"{what}: its folder has {shorten(strange[0])}, but is no Delta table")
+            raise SpecError(f"{what}: its folder has {shorten(strange[0])}, but it is not a Delta table")
 
     def _created(self, copy: TableCopy) -> DeltaTable | None:
         """Make a table without rows; return None if another writer has made it since."""
@@ -173,7 +173,9 @@ def _delta_field(field: pa.Field, what: str) -> DeltaField:
         return Schema.from_arrow(pa.schema([field])).fields[0]
     except Exception as error:
         refused = f"{what} is refused and left as it is"
-        raise SpecError(f"{refused}: the column {shorten(field.name)} is {field.type}, which delta has not") from error
+        raise SpecError(
+            f"{refused}: the column {shorten(field.name)} is {field.type}, which Delta does not have"
+        ) from error
 
 
 def _type_text(field: DeltaField) -> str:

@@ -88,8 +88,8 @@ def lake_type(kind: pa.DataType) -> pa.DataType:
 class Publisher(ABC):
     """A place with copies of stored days: one table for each table of the output.
 
-    A publisher is made with the values of :attr:`keys`. Every method may raise
-    :class:`sparkrank.base.errors.StoreError` if the place does not answer.
+    A publisher is made with the values of :attr:`keys`. Every method may raise :class:`StoreError` if the place does
+    not answer.
     """
 
     word: ClassVar[str]  # the value of ``format`` in a spec, and the extra with the library
@@ -152,7 +152,10 @@ class Publisher(ABC):
 
 @dataclass(frozen=True)
 class ExistingTable:
-    """A table that exists where a copy is written: its property, its partition columns, and the type of each column."""
+    """An existing table in the place of a copy: its partition columns, and the type of each column.
+
+    ``made_for`` is the table of sparkrank that it copies, or None if another program made it.
+    """
 
     made_for: str | None
     partitions: Sequence[str]
@@ -166,7 +169,7 @@ class ExistingTable:
         if self.made_for != table:
             raise SpecError(f"{refused}: another program made it (its property {TABLE_PROPERTY} is not {table})")
         if list(self.partitions) != [column]:
-            raise SpecError(f"{refused}: it is not partitioned by {column} alone")
+            raise SpecError(f"{refused}: it is not partitioned by {column} only")
         alike = {name.lower(): name for name in self.types}
         for name, kind in given.items():
             if (other := alike.get(name.lower(), name)) != name and name not in self.types:
@@ -174,4 +177,4 @@ class ExistingTable:
                     f"{refused}: its column {shorten(other)} differs from {shorten(name)} of the run only by case"
                 )
             if (own := self.types.get(name, kind)) != kind:
-                raise SpecError(f"{refused}: its column {shorten(name)} is {own}, and that of the run is {kind}")
+                raise SpecError(f"{refused}: its column {shorten(name)} is {own}, but in the run it is {kind}")

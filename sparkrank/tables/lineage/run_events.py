@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from sparkrank._version import __version__
 from sparkrank.base import checks
-from sparkrank.gates.verdicts import WORST_FIRST, Judged, VerdictKey
+from sparkrank.gates.verdicts import WORST_FIRST, GateVerdict, VerdictKey
 from sparkrank.metrics.slices import ALL
 from sparkrank.tables.lineage.lineage_datasets import LineageDataset, facet_of
 
@@ -117,25 +117,27 @@ def quality_facet(quality: pa.Table, columns: Mapping[str, str]) -> dict[str, An
     return {**facet, **facet_of(PRODUCER, "1-0-3", "DataQualityMetricsInputDatasetFacet")}
 
 
-def assertions_facet(quality: pa.Table, judged: Sequence[Judged], named: Collection[str]) -> dict[str, Any] | None:
+def assertions_facet(
+    quality: pa.Table, verdicts: Sequence[GateVerdict], named: Collection[str]
+) -> dict[str, Any] | None:
     """Return the facet with an assertion for each gate and for each check with a limit; None without assertions.
 
     ``named`` has the names that people gave to gates. The names of other gates contain values of slices, and are not
     sent.
     """
-    made = [*_of_gates(judged, named), *_of_limits(quality)]
+    made = [*_of_gates(verdicts, named), *_of_limits(quality)]
     return {"assertions": made, **facet_of(PRODUCER, "1-1-0", "DataQualityAssertionsDatasetFacet")} if made else None
 
 
-def _of_gates(judged: Sequence[Judged], named: Collection[str]) -> Iterator[dict[str, Any]]:
+def _of_gates(verdicts: Sequence[GateVerdict], named: Collection[str]) -> Iterator[dict[str, Any]]:
     """Yield the worst verdict of each gate. A gate succeeds if it passes, or if a person has accepted its failure."""
-    of_gates: dict[str, list[Judged]] = {}
-    for check in judged:
+    of_gates: dict[str, list[GateVerdict]] = {}
+    for check in verdicts:
         of_gates.setdefault(check.key.gate, []).append(check)
     for gate, own in of_gates.items():
-        verdicts = ["pass" if check.accepted is not None else check.verdict for check in own]
-        worst = min(verdicts, key=WORST_FIRST.index)
-        some = f"{verdicts.count(worst)} of {len(own)} checks: {worst}"
+        words = ["pass" if check.accepted is not None else check.verdict for check in own]
+        worst = min(words, key=WORST_FIRST.index)
+        some = f"{words.count(worst)} of {len(own)} checks: {worst}"
         stops = any(check.stops for check in own) or worst == "fail"
         yield {
             "assertion": own[0].key.kind,

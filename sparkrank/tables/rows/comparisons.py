@@ -26,7 +26,7 @@ from sparkrank.stats.intervals import TOO_FEW, lesser
 from sparkrank.stats.power import smallest_detectable
 from sparkrank.stats.sequential import LEAST_EVENTS, LEAST_GROUPS, always_valid_p, confidence_sequence, radius
 from sparkrank.tables.rows.results import NO_ORIGIN, Origin, subject_columns, table_of
-from sparkrank.uncertainty.differences import Compared, PairSums, compare_samples
+from sparkrank.uncertainty.differences import ComparisonColumns, PairSums, compare_samples
 from sparkrank.uncertainty.samples import Samples
 
 
@@ -76,11 +76,11 @@ def _by_states(
 def _pairs(there: Sequence[Subject], candidates: Sequence[str], comparison: Comparison) -> tuple[Ints, Ints]:
     """Return the indices in ``there`` of the candidates, and of their baselines, for slice values that have both."""
     place_of = {subject: place for place, subject in enumerate(there)}
-    asked = set(candidates) - {comparison.baseline}
+    compared = set(candidates) - {comparison.baseline}
     pairs = [
         (place, place_of[baseline])
         for place, subject in enumerate(there)
-        if subject.model in asked and (baseline := subject._replace(model=comparison.baseline)) in place_of
+        if subject.model in compared and (baseline := subject._replace(model=comparison.baseline)) in place_of
     ]
     ours, theirs = np.array(pairs, np.int64).reshape(-1, 2).T
     return ours, theirs
@@ -117,7 +117,7 @@ def _wins(pairs: PairSums | None, metric: Metric, count: int) -> dict[str, NDArr
     return columns
 
 
-def _at_all_looks(comparison: Compared, place: int, level: float, pairs: PairSums | None) -> dict[str, Any]:
+def _at_all_looks(comparison: ComparisonColumns, place: int, level: float, pairs: PairSums | None) -> dict[str, Any]:
     """Return the columns of row ``place`` to replace for sequential looks at the results, such as one look each night.
 
     The interval, the p-value and the smallest detectable difference are then valid for all looks together. The three

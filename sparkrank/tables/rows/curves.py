@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import PassResult
 from sparkrank.histogram.curve_points import (
     Points,
     point_of,
@@ -30,7 +30,7 @@ from sparkrank.states.keys import Subject
 _CURVES = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 
 
-def curves_table(solved: Solved, plan: Plan) -> pa.Table:
+def curves_table(solved: PassResult, plan: Plan) -> pa.Table:
     """Return the points of curves for each model, slice value and metric.
 
     A metric that is an area has about ``plan.curve_points`` points, and one that is the best point of a curve has one.
@@ -38,7 +38,7 @@ def curves_table(solved: Solved, plan: Plan) -> pa.Table:
     return pa.concat_tables([CURVES.schema.empty_table(), *(_curves(solved, plan) if plan.curve_points else ())])
 
 
-def _curves(solved: Solved, plan: Plan) -> Iterator[pa.Table]:
+def _curves(solved: PassResult, plan: Plan) -> Iterator[pa.Table]:
     for subject in subjects_of(solved.partials, plan):
         for metric, declaration in plan.histogram_metrics:
             if declaration.curve:
@@ -57,7 +57,7 @@ def _whole_curve(histogram: ScoreHistogram, curve: str, most: int) -> Points:
 
 def _best(merged: Merged, subject: Subject, metric: Metric, curve: str) -> Points | None:
     """Return the point of ``curve`` whose coordinate the value of ``metric`` is, or None if the value is undefined."""
-    row, measured = merged.row(subject, metric), merged.measured_of(subject, metric)
+    row, measured = merged.row(subject, metric), merged.terms_of(subject, metric)
     if math.isnan(row.value) or measured is None or measured.terms.best is None:
         return None
     return point_of(curve, measured.terms.best, measured.extent)
@@ -70,7 +70,7 @@ def _rows(subject: Subject, curve: str, metric: Metric, points: Points) -> pa.Ta
     return pa.Table.from_arrays(columns, schema=CURVES.schema)
 
 
-def bins_of_table(solved: Solved, series: ScoreSeries) -> ScoreHistogram:
+def bins_of_table(solved: PassResult, series: ScoreSeries) -> ScoreHistogram:
     """Return the score bins for a curve or for gains.
 
     Exact bins, which may be in a Spark table, are replaced with coarser bins.

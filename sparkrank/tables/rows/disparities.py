@@ -14,7 +14,7 @@ from sparkrank.metrics.merged import Merged
 from sparkrank.metrics.subjects import subjects_of
 from sparkrank.numeric.array_types import Ints
 from sparkrank.schemas.tables import DISPARITIES
-from sparkrank.tables.rows.finished import Finished
+from sparkrank.tables.rows.finished import FinishedEvaluation
 from sparkrank.tables.rows.results import NO_ORIGIN, Origin
 from sparkrank.uncertainty.differences import compare_samples
 from sparkrank.uncertainty.samples import Samples
@@ -22,7 +22,7 @@ from sparkrank.uncertainty.samples import Samples
 _OF_TEST = ("stderr", "ci_low", "ci_high", "degrees", "n_groups", "n_effective")
 
 
-def finished_disparities(finished: Finished) -> pa.Table | None:
+def finished_disparities(finished: FinishedEvaluation) -> pa.Table | None:
     """Return the table of a day or a window, or None if no disparities are requested."""
     if not finished.plan.disparities:
         return None

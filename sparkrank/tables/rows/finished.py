@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import PassResult
 from sparkrank.metrics import Plan
 from sparkrank.tables.rows.results import Origin
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedEvaluation:
     """A finished evaluation of a day or a window, with the tables from which warnings and verdicts are made.
 
     ``has_blocks`` says whether the table ``blocks`` is written. ``source`` is a string that describes what defines a
@@ -20,7 +20,7 @@ class Finished:
     """
 
     plan: Plan
-    solved: Solved
+    solved: PassResult
     origin: Origin
     metrics: pa.Table
     quality: pa.Table

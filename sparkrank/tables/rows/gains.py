@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import PassResult
 from sparkrank.histogram.bins import BinRule
 from sparkrank.histogram.state import ScoreHistogram
 from sparkrank.histogram.threshold_sweep import Extent, Sweep, positives_of_first
@@ -38,7 +38,7 @@ error_bound float: how far `capture` may be from that of the scores themselves, 
 )
 
 
-def gains_table(solved: Solved, plan: Plan) -> pa.Table:
+def gains_table(solved: PassResult, plan: Plan) -> pa.Table:
     """Return twenty rows for each model, slice value and rule of bins that has a row with a score."""
     made = (
         _rows(subject, rule, bins_of_table(solved, ScoreSeries(*subject, rule)))

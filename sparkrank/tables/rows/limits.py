@@ -1,4 +1,4 @@
-"""Requested limits on checks: functions that find which checks a run counts, and validate the limits."""
+"""Requested limits on checks, and the checks that a run counts."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def limits_of(
     """Return the limits in ``given``, a mapping of check names to numbers, together with ``max_bad_fraction``.
 
     ``also`` names further checks, which are shares of the rows read and are counted before the evaluation. Raises
-    :class:`SpecError`, whose message names the setting ``where``, for a name that is not a check, for a check that an
-    evaluation of ``plan`` does not count, and for a limit that is not a valid number.
+    :class:`SpecError` about the setting ``where`` for a name that is not a check of ``plan``, and for a limit that is
+    not a valid number.
     """
     given = {} if given is None else given
     if not isinstance(given, Mapping):
@@ -59,7 +59,9 @@ def limits_of(
             needed = "a share from 0 to 1" if counted[name] else "a count from 0"
             raise SpecError(f'{where} of "{shorten(name)}" is {quote(limit)}: {needed} is needed')
     if checks.ROWS_REJECTED in given and max_bad_fraction:
-        raise SpecError(f'{where} of "{checks.ROWS_REJECTED}" and max_bad_fraction are one limit: give one of them')
+        raise SpecError(
+            f'{where} of "{checks.ROWS_REJECTED}" and max_bad_fraction set the same limit: give only one of them'
+        )
     limits = {name: float(limit) for name, limit in given.items()}
     return checks.Limits(limits.get(checks.ROWS_REJECTED, max_bad_fraction), limits)
 

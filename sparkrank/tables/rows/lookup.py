@@ -63,7 +63,7 @@ def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
 def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric, model: str | None = None) -> str | None:
     """Return the name of the plan's metric that ``metric`` means, with or without the preset; None if not found.
 
-    With ``model``, the metric is looked up for that model, which may have a label of its own.
+    With ``model``, the metric is that of this model, which may have a label of its own.
     """
     known = [str(own) for own in plan.metrics if (model, own) not in plan.absent]
     readings: list[str] = []
@@ -85,25 +85,25 @@ def _model_named(plan: Plan, model: str | None) -> str:
     return model
 
 
-def _slice_named(table: pa.Table, plan: Plan, asked_slice: object) -> tuple[str, str | None]:
-    """Return the slice and the slice value as spelled in the table. The columns in ``asked_slice`` have any order."""
-    if not isinstance(asked_slice, (str, Mapping)):
+def _slice_named(table: pa.Table, plan: Plan, named_slice: object) -> tuple[str, str | None]:
+    """Return the slice and the slice value as spelled in the table. The columns in ``named_slice`` have any order."""
+    if not isinstance(named_slice, (str, Mapping)):
         needed = 'a mapping of columns to values, or a text such as "country=de", is needed'
-        raise UnknownResultError(f"slice is {quote(asked_slice)}: {needed}")
+        raise UnknownResultError(f"slice is {quote(named_slice)}: {needed}")
     rows = table.select(["slice", "slice_value"]).group_by(["slice", "slice_value"]).aggregate([]).to_pylist()
     there = {
         frozenset(_parts(row["slice"], row["slice_value"], plan).items()): (row["slice"], row["slice_value"])
         for row in rows
         if row["slice"] != ALL
     }
-    if isinstance(asked_slice, str):
+    if isinstance(named_slice, str):
         texts = {frozenset(_labels(parts)): place for parts, place in there.items()}
         # A value of a single column need not be escaped.
         whole = {f"{slice_}={shown_value(value)}": (slice_, value) for slice_, value in there.values()}
-        asked = frozenset(part.strip() for part in re.findall(r"(?:\\.|[^\\,])+", asked_slice, re.DOTALL))
-        typed, place = asked_slice, whole.get(asked_slice, texts.get(asked))
+        labels = frozenset(part.strip() for part in re.findall(r"(?:\\.|[^\\,])+", named_slice, re.DOTALL))
+        typed, place = named_slice, whole.get(named_slice, texts.get(labels))
     else:
-        parts = [(str(column), _text(value)) for column, value in asked_slice.items()]
+        parts = [(str(column), _text(value)) for column, value in named_slice.items()]
         typed, place = ",".join(_labels(parts)), there.get(frozenset(parts))
     if place is not None:
         return place
@@ -132,7 +132,7 @@ def _text(value: Any) -> str | None:
 
 
 def _unknown(what: str, name: object, known: Sequence[str]) -> UnknownResultError:
-    there_are = f"there are: {_some(known)}" if known else f"no {what}s were asked for"
+    there_are = f"there are: {_some(known)}" if known else f"no {what}s were requested"
     return UnknownResultError(f'no {what} "{shorten(name)}" was evaluated{did_you_mean(name, known)} ({there_are})')
 
 

@@ -33,7 +33,7 @@ from sparkrank.tables.rows.blocks import all_blocks
 from sparkrank.tables.rows.curves import curves_table
 from sparkrank.tables.rows.disparities import finished_disparities
 from sparkrank.tables.rows.exposures import exposures_table
-from sparkrank.tables.rows.finished import Finished
+from sparkrank.tables.rows.finished import FinishedEvaluation
 from sparkrank.tables.rows.gains import GAINS, gains_table
 from sparkrank.tables.rows.rows_by_position import positions_table
 from sparkrank.tables.rows.states import states_table
@@ -51,10 +51,10 @@ class OutputTable:
     """
 
     schema: TableSchema
-    make: Callable[[Finished], pa.Table | DataFrame | None] | None = None
+    make: Callable[[FinishedEvaluation], pa.Table | DataFrame | None] | None = None
 
 
-def output_tables(finished: Finished) -> dict[str, pa.Table | DataFrame]:
+def output_tables(finished: FinishedEvaluation) -> dict[str, pa.Table | DataFrame]:
     """Return the tables that the plan of ``finished`` requests, by name."""
     made = {output.schema.name: output.make(finished) for output in OUTPUTS if output.make is not None}
     return {name: table for name, table in made.items() if table is not None}
@@ -70,18 +70,18 @@ def written_tables() -> list[str]:
     return [name for name in table_names() if name != DECOMPOSITION.name]
 
 
-def _states(finished: Finished) -> pa.Table:
+def _states(finished: FinishedEvaluation) -> pa.Table:
     solved, run_id = finished.solved.stored, finished.origin.run_id
     source, blocks = str(finished.source), finished.has_blocks
     return states_table(solved.partials, finished.plan, source, blocks=blocks, exact=solved.exact, run_id=run_id)
 
 
-def _has_parts(finished: Finished) -> bool:
+def _has_parts(finished: FinishedEvaluation) -> bool:
     """Return whether to make the table ``parts``, which only days have: a window can use the tables of its days."""
     return finished.source is not None and finished.plan.has_parts and bool(finished.plan.part_bins)
 
 
-def _has_items(finished: Finished) -> bool:
+def _has_items(finished: FinishedEvaluation) -> bool:
     """Return whether to make the table ``items``, in which days, but no windows, also have the popularity of items."""
     of_day = finished.source is not None and finished.plan.stores_popularity
     return finished.plan.has_item_counts or of_day

@@ -145,7 +145,7 @@ def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
 def doubts_of(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
     """Yield a message for each check that counts impossible or meaningless values and exceeds its limit.
 
-    The check ``rows per block`` is left out, because counting rows per block takes another pass over all blocks.
+    The check ``rows per block`` is left out, because counting the rows of score bins takes another pass over them.
     """
     groups = partials.counts.get((checks.GROUPS, ""), 0)
     for model in plan.models:
@@ -214,7 +214,7 @@ def _limited(row: dict[str, Any], limits: checks.Limits) -> dict[str, Any]:
 
 
 def few_rows(metric: Metric) -> str:
-    """Return the name of the check on the average number of rows per block of ``metric``."""
+    """Return the name of the check on the average number of rows in a score bin (block) of ``metric``."""
     return f"{_FEW_ROWS} of {metric}: few mean a value near 1 by construction"
 
 

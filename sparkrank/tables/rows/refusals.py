@@ -72,8 +72,8 @@ def validate_past(names: Iterable[str], partials: Partials) -> None:
 def _validate_clusters(partials: Partials, plan: Plan, column: str) -> None:
     if count := partials.counts.get((checks.NULL_CLUSTER, ""), 0):
         raise InputError(
-            f"{column} is null or NaN in {count:,} rows: give each a value of its own, such as its group, if nobody "
-            f"knows who stands behind it"
+            f"{column} is null or NaN in {count:,} rows: give each row a value of its own, such as its group, if its "
+            f"cluster is unknown"
         )
     for model in plan.models:
         if count := partials.counts.get((checks.CLUSTERLESS_GROUPS, model), 0):
@@ -124,7 +124,7 @@ def _validate_not_empty(partials: Partials, plan: Plan) -> None:
         if not count(checks.GROUPS_JOINED) and not count(checks.EXCLUDED_ROWS):
             raise InputError(
                 f"lists and truth have no group in common: each of the {count(checks.GROUPS):,} groups "
-                f"({', '.join(plan.keys)}) is on one side only"
+                f"({', '.join(plan.keys)}) is in only one of them"
             )
     if not count(checks.ROWS_EVALUATED):
         dropped = f"{count(checks.UNJUDGED_DROPPED)} without a label, which unjudged=drop drops"

@@ -116,7 +116,7 @@ def _order(rows: pa.Table, key: Sequence[str]) -> pa.Array:
     return pa.array(np.argsort(code, kind="stable"))
 
 
-def of_run(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
+def with_run_id(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
     """Return ``tables``, where the metadata of each table that is merged along with ``states`` has the run's ID."""
     named = {RUN_ID: str(run_id)}
     return {

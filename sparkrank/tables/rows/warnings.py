@@ -351,8 +351,8 @@ def heaviest_shares(partials: Partials) -> dict[tuple[str, str], WeightShare]:
 
 def _few_groups(metrics: pa.Table) -> Iterator[CodedSentence]:
     """Warn of metrics that depend on too few groups: name those of the whole day, and count those of slice values."""
-    asked = pc.and_(pc.is_valid(metrics["interval"]), pc.less(metrics["n_effective"], FEW_GROUPS))
-    few = metrics.filter(pc.fill_null(asked, fill_value=False))
+    few_groups = pc.and_(pc.is_valid(metrics["interval"]), pc.less(metrics["n_effective"], FEW_GROUPS))
+    few = metrics.filter(pc.fill_null(few_groups, fill_value=False))
     if not few.num_rows:
         return
     is_whole = pc.equal(few["slice"], ALL)

@@ -137,7 +137,7 @@ class DayFiles(ABC):
         """Raise :class:`InputError` unless ``there``, which maps names to paths, has the file names of ``written``."""
         if others := sorted(there.keys() - written.keys()):
             raise InputError(
-                f"the table {name} of {self.day} holds a file that its run did not write ({there[others[0]]}): remove "
+                f"the table {name} of {self.day} has a file that its run did not write ({there[others[0]]}): remove "
                 f"it, or {ADVICE}"
             )
         if lost := sorted(written.keys() - there.keys()):

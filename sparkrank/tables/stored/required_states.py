@@ -1,4 +1,4 @@
-"""A function that selects the states of a day that a merge needs, or raises an error that names the missing states."""
+"""The states of a day that a merge needs. An error names missing states."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OF_PARTS = (PART_MEAN_FORM.kind, PART_SUM_FORM.kind, PARTS_KIND)
 
 @dataclass(frozen=True)
 class DayCoverage:
-    """The models and slices of a plan for which a ``day`` has states, with the numbers of evaluated rows and groups.
+    """The models and slices of a plan with states of a ``day``, and the numbers of evaluated rows and groups.
 
     ``session`` has the Spark settings with which the day's rows were read.
     """
@@ -68,25 +68,25 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
         if need.kind in kinds and need.name in names:
             numbers[kinds.index(need.kind), names.index(need.name)] = index
     place = _places(models, plan.models)[model]
-    slice_place = _places(slices, asked_slices(plan))[slice_code]
+    slice_place = _places(slices, needed_slices(plan))[slice_code]
     number = numbers[kind, name]
-    asked = (number >= 0) & (place >= 0) & (slice_place >= 0)
+    is_read = (number >= 0) & (place >= 0) & (slice_place >= 0)
     counted = np.array([text == COUNT_FORM.kind for text in kinds], np.bool_)[kind]
     there = [np.unique(of_states[~counted]) for of_states in (place, slice_place)]
     models_there, slices_there = (places[places >= 0] for places in there)
     slices_there = np.union1d(slices_there, [0])  # the whole day is always required
     if not len(models_there):
         raise StateError(
-            f"{day} has none of the models asked for ({itemize(plan.models)}): evaluate that day again, or leave it out"
+            f"{day} has none of the requested models ({itemize(plan.models)}): evaluate that day again, or leave it out"
         )
-    seen = np.zeros((len(asked_slices(plan)), len(needed), len(plan.models)), np.bool_)
-    seen[slice_place[asked], number[asked], place[asked]] = True
+    seen = np.zeros((len(needed_slices(plan)), len(needed), len(plan.models)), np.bool_)
+    seen[slice_place[is_read], number[is_read], place[is_read]] = True
     compared = [plan.model_compared_with.get(need.name) for need in needed]
     there_to_compare = {None, *(plan.models[index] for index in models_there)}
     # A comparison needs no states if its other model is missing.
     seen[:, [model not in there_to_compare for model in compared]] = True
     of_parts = np.array([need.kind in OF_PARTS for need in needed], np.bool_)
-    for index, name_of_slice in enumerate(asked_slices(plan)):
+    for index, name_of_slice in enumerate(needed_slices(plan)):
         seen[index, of_parts] |= not plan.parted_slices(name_of_slice)
     seen[:, [need.optional for need in needed]] = True
     seen[:, ~_is_needed(needs, needed, plan)] = True
@@ -96,21 +96,21 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
         seen[:, pairs, baseline] = True
         seen[:, pairs] |= baseline not in models_there
     _validate_complete(day, plan, needed, seen, slices_there, models_there)
-    asked_of_day = states.filter(pa.array(asked))
+    own_states = states.filter(pa.array(is_read))
     for slice_ in plan.slices:
-        _validate_slice_rule(asked_of_day, day, slice_name(slice_), plan)
-    _validate_definitions(states, day, needed, np.where(asked, number, -1))
+        _validate_slice_rule(own_states, day, slice_name(slice_), plan)
+    _validate_definitions(states, day, needed, np.where(is_read, number, -1))
     of_all_models = np.array([text == "" for text in models], np.bool_)[model]
     counts = states.filter(pa.array(counted))
     covered = DayCoverage(
         day,
         frozenset(plan.models[index] for index in models_there),
-        frozenset(asked_slices(plan)[index] for index in slices_there),
+        frozenset(needed_slices(plan)[index] for index in slices_there),
         _count(counts, checks.ROWS_EVALUATED),
         _count(counts, checks.GROUPS),
         without_session(pc.unique(states["source"])[0].as_py())[1],
     )
-    return states.filter(pa.array(asked | (counted & (of_all_models | (place >= 0))))), covered
+    return states.filter(pa.array(is_read | (counted & (of_all_models | (place >= 0))))), covered
 
 
 def _is_needed(needs: Sequence[Needed], needed: Sequence[Needed], plan: Plan) -> Flags:
@@ -132,7 +132,7 @@ def _is_of(states: pa.Table, version: int) -> bool:
     return bool(pc.unique(states["version"]).to_pylist() == [version])
 
 
-def asked_slices(plan: Plan) -> list[str]:
+def needed_slices(plan: Plan) -> list[str]:
     """Return the names of the slices whose states ``plan`` needs. The first is the whole day."""
     return [ALL, *map(slice_name, plan.slices)]
 
@@ -141,9 +141,9 @@ def _count(counts: pa.Table, check: str) -> int:
     return int(pc.sum(counts["count"].filter(pc.equal(counts["name"], check))).as_py() or 0)
 
 
-def _places(texts: Sequence[str], asked: Sequence[str]) -> Ints:
-    """Return the index in ``asked`` of each string in ``texts``, or -1 for a string that is not in ``asked``."""
-    return np.array([asked.index(text) if text in asked else -1 for text in texts], np.int64)
+def _places(texts: Sequence[str], known: Sequence[str]) -> Ints:
+    """Return the index in ``known`` of each string in ``texts``, or -1 for a string that is not in ``known``."""
+    return np.array([known.index(text) if text in known else -1 for text in texts], np.int64)
 
 
 def _encoded(column: pa.ChunkedArray) -> tuple[list[str], Ints]:
@@ -171,7 +171,7 @@ def _validate_complete(day: str, plan: Plan, needed: Sequence[Needed], seen: Fla
     missing = np.argwhere(~seen[np.ix_(slices, np.arange(len(needed)), models)])
     if len(missing):
         place, first, model = missing[0]
-        need, name = needed[first], asked_slices(plan)[slices[place]]
+        need, name = needed[first], needed_slices(plan)[slices[place]]
         also = " with output.blocks: true" if need.kind == BLOCKS_KIND else ""
         whose, left_out = f"{need.metric} for the model {plan.models[models[model]]}", f"{need.metric} out of metrics"
         left_out = (
@@ -190,9 +190,9 @@ def _validate_slice_rule(states: pa.Table, day: str, name: str, plan: Plan) -> N
     for definition in pc.unique(states["definition"].filter(pc.equal(states["slice"], name))).to_pylist():
         stored = definition.partition(SLICE_RULE)[2]
         if stored != expected:
-            was, asked = (rule or "the values of the column" for rule in (stored, expected))
+            was, wanted = (rule or "the values of the column" for rule in (stored, expected))
             raise StateError(
-                f"the slice {shorten(name)} of {day} is {shorten(was)}, and the spec asks for {shorten(asked)}: "
+                f"the slice {shorten(name)} of {day} is {shorten(was)}, and the spec asks for {shorten(wanted)}: "
                 f"evaluate that day again, or leave {shorten(name)} out of slices"
             )
 

@@ -20,7 +20,7 @@ from sparkrank.states.forms import COUNT_FORM, DISTRIBUTION_FORM, SMALL_FORMS, S
 from sparkrank.states.histogram_table import SUMS_OF_SCORES
 from sparkrank.tables.rows.top_values import with_top_values
 from sparkrank.tables.stored.day_files import DayFiles, day_files
-from sparkrank.tables.stored.required_states import DayCoverage, asked_slices, required_states
+from sparkrank.tables.stored.required_states import DayCoverage, needed_slices, required_states
 from sparkrank.tables.stored.validation import ADVICE, validate_run, validate_unique_keys
 
 if TYPE_CHECKING:
@@ -78,9 +78,9 @@ class StoredDay:
         return states
 
     def rows(
-        self, form: StateForm, asked: Mapping[str, Sequence[str]], expected: int, plan: Plan | None = None
+        self, form: StateForm, keys: Mapping[str, Sequence[str]], expected: int, plan: Plan | None = None
     ) -> pa.Table:
-        """Read the rows of ``form`` with values in ``asked``, by key column. ``plan`` says which sums may be missing.
+        """Read the rows of ``form`` with values in ``keys``, by key column. ``plan`` says which sums may be missing.
 
         Raises :class:`InputError` if the number of rows is not ``expected``.
         """
@@ -90,7 +90,7 @@ class StoredDay:
         run_id = (rows.schema.metadata or {}).get(RUN_ID.encode())  # earlier releases did not record the run
         validate_run(self.files.run, [] if run_id is None else [run_id.decode(errors="replace")], self.day, form.kind)
         rows = self._with(rows if plan is None else _summed(rows, plan), form.columns, form.kind)
-        for column, requested in asked.items():
+        for column, requested in keys.items():
             # Most days have only requested rows, and filtering would cost as much as reading.
             if set(rows[column].unique().to_pylist()) - set(requested):
                 rows = rows.filter(pc.field(column).isin(requested))
@@ -104,7 +104,7 @@ class StoredDay:
     def _large(self, form: StateForm, plan: Plan, names: list[str], expected: int) -> pa.Table:
         """Read the rows of ``form`` for the states ``names`` and for the models and slices of ``plan``."""
         named = form.key[STATE_KEY.index("name")]
-        rows = self.rows(form, {"model": plan.models, "slice": asked_slices(plan), named: names}, expected, plan)
+        rows = self.rows(form, {"model": plan.models, "slice": needed_slices(plan), named: names}, expected, plan)
         if form is DISTRIBUTION_FORM and (others := set(rows["rule"].unique().to_pylist()) - DISTRIBUTION_RULES):
             raise InputError(f"{form.kind} of {self.day} are by the rule {min(others):.200}: {ADVICE}")
         return rows
@@ -133,7 +133,7 @@ def _summed(rows: pa.Table, plan: Plan) -> pa.Table:
 
 
 def find_days(output: str, days: Sequence[str], spark: SparkSession | None = None) -> list[StoredDay]:
-    """Return those of ``days`` that have states under ``output``, a path that may contain day placeholders.
+    """Return those of ``days`` with states under ``output``, a path that may contain day placeholders.
 
     ``spark`` is used for file systems that Arrow cannot open.
     """

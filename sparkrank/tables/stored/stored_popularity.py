@@ -31,7 +31,7 @@ class DayPopularity(NamedTuple):
     counts: ItemCounts
 
 
-def stored_popularity(asked: PopularityDays, spark: SparkSession | None) -> tuple[ItemCounts, tuple[str, ...]]:
+def stored_popularity(requested: PopularityDays, spark: SparkSession | None) -> tuple[ItemCounts, tuple[str, ...]]:
     """Return the merged counts of items of all days with counts, and the days without counts.
 
     Raise :class:`InputError` if days without them are not optional or if files are damaged, and :class:`StateError` if
@@ -40,7 +40,7 @@ def stored_popularity(asked: PopularityDays, spark: SparkSession | None) -> tupl
     found: list[str] = []
     first: DayPopularity | None = None
     merged = ItemCounts.empty()
-    stored = find_days(asked.path, asked.days, spark)
+    stored = find_days(requested.path, requested.days, spark)
     with ThreadPoolExecutor(READING_THREADS) as pool:
         for start in range(0, len(stored), DAYS_AT_ONCE):
             days = [day for day in pool.map(_of_day, stored[start : start + DAYS_AT_ONCE]) if day is not None]
@@ -49,9 +49,9 @@ def stored_popularity(asked: PopularityDays, spark: SparkSession | None) -> tupl
                 _validate_same(first, day)
                 found.append(day.day)
             merged = merged.merge(*(day.counts for day in days))
-    missing = tuple(day for day in asked.days if day not in found)
-    if missing and not asked.optional:
-        raise _missing(missing, asked)
+    missing = tuple(day for day in requested.days if day not in found)
+    if missing and not requested.optional:
+        raise _missing(missing, requested)
     return merged, missing
 
 
@@ -79,9 +79,10 @@ def _validate_same(first: DayPopularity, day: DayPopularity) -> None:
             )
 
 
-def _missing(missing: Sequence[str], asked: PopularityDays) -> InputError:
+def _missing(missing: Sequence[str], requested: PopularityDays) -> InputError:
     days = "that day" if len(missing) == 1 else "those days"
+    place = without_password(requested.path)
     return InputError(
-        f"{shorten(spans(missing))} under {without_password(asked.path)} has no popularity of items: evaluate {days} "
-        f"with output.popularity: true (optional: true takes the days that have it)"
+        f"{shorten(spans(missing))} under {place} has no popularity of items: evaluate {days} with "
+        f"output.popularity: true (optional: true takes the days that have it)"
     )

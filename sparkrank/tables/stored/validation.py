@@ -36,7 +36,9 @@ def validate_run(run: Mapping[str, object], run_ids: Sequence[str | None], day: 
     if run_id is None:
         return
     if str(run_id).rpartition("-")[0] != day:
-        raise InputError(f"the tables of {day} are those of the run {shorten(run_id)}, of another day: {ADVICE}")
+        raise InputError(
+            f"the tables of {day} are those of the run {shorten(run_id)}, which is a run of another day: {ADVICE}"
+        )
     for other in run_ids:
         if other is not None and other != run_id:
             raise InputError(

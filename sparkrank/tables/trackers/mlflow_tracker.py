@@ -41,7 +41,7 @@ class MlflowTracker:
     series: bool = False
 
     def require_library(self) -> None:
-        """Raise :class:`sparkrank.base.errors.SpecError` if MLflow is not installed."""
+        """Raise :class:`SpecError` if MLflow is not installed."""
         require("mlflow", "mlflow", "the tracker mlflow")
 
     def has(self, run: TrackedRun) -> bool:

@@ -16,8 +16,8 @@ FEW_ROWS = 512
 WAITING_BYTES = 16 << 20
 
 
-class ArrivingPieces:
-    """A task's pieces (record batches) on the way to ``store``. Small pieces wait, and are joined and cut together."""
+class PieceQueue:
+    """A task's queue of pieces (record batches) on the way to ``store``. Small pieces wait, and are cut together."""
 
     def __init__(self, store: PieceStore) -> None:
         self.buckets: set[int] = set()

@@ -1,4 +1,4 @@
-"""Reads the rows of one input, the impressions or the truth, as a Spark DataFrame."""
+"""The rows of one input, the impressions or the truth, as a Spark DataFrame."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def _stored_frame(
 
 
 def version_options(side: SideRows) -> dict[str, str]:
-    """Return the options that tell Spark's reader of the format which version of ``side`` to read."""
+    """Return the options by which Spark's reader of the format reads one version of an input."""
     by_version, by_time = VERSION_OPTIONS.get(side.format, ("", ""))
     if side.version is not None:
         return {by_version: str(side.version)}
@@ -149,7 +149,7 @@ def _package(spark: SparkSession, side: SideRows) -> str:
 
 
 def settings_of_frame(side: SideRows, frame: DataFrame, roles: Roles, own_zone: bool) -> dict[str, str]:
-    """Return the session settings that ``frame``, the rows of ``side``, may depend on (see :func:`settings_read`)."""
+    """Return the session settings that ``frame``, the rows of an input, may depend on (see :func:`settings_read`)."""
     if side.path is None:
         return settings_read(frame, roles, side.where, _is_view(frame, side.table), False, own_zone)
     settings = settings_read(frame, roles, side.where, False, side.format in TEXT_FORMATS, own_zone)

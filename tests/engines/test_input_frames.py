@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from sparkrank.engines.reading import version_options
+from sparkrank.engines.input_frames import version_options
 from sparkrank.sources.side_rows import SideRows
 
 TIME = datetime(1970, 1, 1, 0, 0, 2, tzinfo=timezone(timedelta(hours=-1)))  # an hour and two seconds of UTC

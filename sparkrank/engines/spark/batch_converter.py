@@ -38,14 +38,14 @@ class FrameSide:
     what: str
 
     @cached_property
-    def nested(self) -> dict[str, Place]:
+    def inner_places(self) -> dict[str, Place]:
         """The place of each role column that is inside another column."""
         return places(self.roles, {field.name: _shape(field) for field in self._stored}, self.what)
 
     @cached_property
     def schema(self) -> pa.Schema:
         """The Arrow schema of all columns. A column inside another column has the name that roles use."""
-        return nested_schema(self._stored, self.nested)
+        return nested_schema(self._stored, self.inner_places)
 
     @cached_property
     def _stored(self) -> pa.Schema:
@@ -56,14 +56,14 @@ class FrameSide:
 
     def leaf(self, name: str) -> tuple[Leaf, tuple[PathStep, ...]]:
         """Return the path of the values that Spark sends for the role column ``name``, and the steps left to tasks."""
-        place = self.nested.get(name, Place(name, ()))
+        place = self.inner_places.get(name, Place(name, ()))
         leaf, steps = [place.column], list(place.steps)
         while steps and (names := _names_in(steps[0])):
             leaf += names
             steps.pop(0)
         return tuple(leaf), tuple(steps)
 
-    def sent(self, plan: Plan, schema: pa.Schema) -> tuple[DataFrame, SentBatches]:
+    def sent(self, plan: Plan, schema: pa.Schema) -> tuple[DataFrame, BatchConverter]:
         """Return the rows to send, and their converter to bucket rows.
 
         ``schema`` is that of the bucket rows of all inputs.
@@ -81,7 +81,7 @@ class FrameSide:
             # a task that runs again may number rows differently, but the numbers only tell the lists of one run apart
             columns.append(F.monotonically_increasing_id().alias(LIST))
         rows = self.frame.select(*columns)
-        return rows, SentBatches(arrow_schema(rows), at, self.roles, plan, schema)
+        return rows, BatchConverter(arrow_schema(rows), at, self.roles, plan, schema)
 
 
 def _shape(field: pa.Field) -> Shape:
@@ -112,7 +112,7 @@ def _without_collation(column: Column, kind: pa.DataType) -> Column:
 
 
 @dataclass(frozen=True)
-class SentBatches:
+class BatchConverter:
     """A converter of batches of one input, with the schema ``sent``, to bucket rows with ``schema``.
 
     ``at`` has the place of each column of ``roles`` in the batches.

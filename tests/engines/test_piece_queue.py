@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from sparkrank.base.errors import OutOfMemoryError
 from sparkrank.engines.bucket_evaluation import add_pieces
-from sparkrank.engines.shuffle import arriving, packing
+from sparkrank.engines.shuffle import packing, piece_queue
 from sparkrank.engines.shuffle.packing import pieces_by_task, unpack_piece
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.engines.shuffle.texts import decoded
@@ -74,8 +74,8 @@ def test_a_bucket_has_the_rows_of_its_keys(
     for first, piece in itertools.chain.from_iterable(pieces_by_task(split, buckets, tasks) for split in splits):
         of_tasks[first * tasks // buckets].append((first, unpack_piece(stream_of(piece))))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(arriving, "FEW_ROWS", few)
-        patch.setattr(arriving, "WAITING_BYTES", waiting)
+        patch.setattr(piece_queue, "FEW_ROWS", few)
+        patch.setattr(piece_queue, "WAITING_BYTES", waiting)
         for pieces in of_tasks.values():
             with closing(LazyFile()) as file:
                 store = PieceStore(decoded(splits[0]).schema, file, memory)
@@ -90,7 +90,7 @@ def test_small_parts_of_many_pieces_become_one_part_of_a_bucket(monkeypatch: pyt
     """Of 30 pieces with 20 buckets of some ten rows each; texts and large parts are only sliced."""
     draw = np.random.default_rng(5)
     for kind, few, expected in (("numbers", 512, 1), ("numbers", 2, 30), ("texts", 512, 30)):
-        monkeypatch.setattr(arriving, "FEW_ROWS", few)
+        monkeypatch.setattr(piece_queue, "FEW_ROWS", few)
         splits = [split_of(draw, 400, kind) for _ in range(30)]
         store = PieceStore(splits[0].schema, LazyFile(), 1 << 30)
         buckets = add_pieces(store, (piece for split in splits for piece in pieces_by_task(split, 20, 1)), PLAN)
@@ -101,14 +101,14 @@ def test_small_parts_of_many_pieces_become_one_part_of_a_bucket(monkeypatch: pyt
 
 
 def test_pieces_wait_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arriving, "WAITING_BYTES", 20_000)
+    monkeypatch.setattr(piece_queue, "WAITING_BYTES", 20_000)
     draw, cut, together = np.random.default_rng(5), [], packing.buckets_of_pieces
 
     def counted(first: int, pieces: list[pa.RecordBatch], schema: pa.Schema) -> Any:
         cut.append(len(pieces))
         return together(first, pieces, schema)
 
-    monkeypatch.setattr(arriving, "buckets_of_pieces", counted)
+    monkeypatch.setattr(piece_queue, "buckets_of_pieces", counted)
     splits = [split_of(draw, 100, "numbers") for _ in range(30)]
     pieces = [piece for split in splits for piece in pieces_by_task(split, 20, 1)]
     store = PieceStore(splits[0].schema, LazyFile(), 1 << 30)
@@ -126,7 +126,7 @@ def test_where_memory_ends_the_largest_bucket_of_the_last_piece_is_told(monkeypa
     def ended(*_: Any) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr(arriving, "buckets_of_pieces", ended)
+    monkeypatch.setattr(piece_queue, "buckets_of_pieces", ended)
     with pytest.raises(OutOfMemoryError, match=r"has (about )?600 rows"):
         add_pieces(PieceStore(rows.schema, LazyFile(), 0), [piece], PLAN)
     with pytest.raises(OutOfMemoryError, match="take more memory than this process may use"):

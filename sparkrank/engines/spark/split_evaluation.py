@@ -1,7 +1,7 @@
 """The evaluation of splits of whole groups in the Spark tasks that read the splits. No rows are shuffled.
 
-Only results travel: states, and the hashes of group keys, which show the keys that several groups share. The driver
-compares the hashes of a small day, and tasks those of a large one.
+Only results travel: states, and the hashes of group keys, by which shared keys are found. The driver compares the
+hashes of a small day, and tasks those of a large one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 from sparkrank.bucket import BucketResult
 from sparkrank.engines.group_files import GroupFiles
 from sparkrank.engines.repeated_groups import range_count, repeated_keys, with_repeated_keys
-from sparkrank.engines.result import Solved
+from sparkrank.engines.result import PassResult
 from sparkrank.engines.spark.gather import (
     RESULT_SCHEMA,
     RESULT_TYPE,
@@ -62,7 +62,7 @@ _TASK = "task"
 
 
 @dataclass(frozen=True)
-class WhereRead:
+class SplitEvaluation:
     """The evaluation of splits for ``plan``, in about ``tasks`` tasks.
 
     ``groups`` requests the group table, as a DataFrame if ``files`` is None. ``buckets`` is the number of buckets that
@@ -75,7 +75,7 @@ class WhereRead:
     groups: StructType | None = None
     files: GroupFiles | None = None
 
-    def solve_rows(self, rows: DataFrame, evaluate: Callable[[Batches], Results]) -> Solved:
+    def solve_rows(self, rows: DataFrame, evaluate: Callable[[Batches], Results]) -> PassResult:
         """Evaluate ``rows`` with ``evaluate``, which gets the batches of a task."""
         solve, schema = self._solve, self._schema
 
@@ -94,7 +94,7 @@ class WhereRead:
 
     def solve_partitions(
         self, rows: RDD[Any], spark: SparkSession, evaluate: Callable[[Iterable[Any]], Results]
-    ) -> Solved:
+    ) -> PassResult:
         """Evaluate the partitions of ``rows`` with ``evaluate``."""
         solve, names = self._solve, self._type.names
         results = rows.mapPartitions(lambda of_task: solve(evaluate(of_task)))
@@ -109,7 +109,7 @@ class WhereRead:
         context: SparkContext | None,
         work: Sequence[T],
         evaluate: Callable[[Iterable[T]], Results],
-    ) -> Solved:
+    ) -> PassResult:
         """Evaluate each element of ``work`` in a separate task.
 
         If there is a ``context``, it sends the element as an RDD.
@@ -128,7 +128,7 @@ class WhereRead:
         """Whether the driver can merge the results of all tasks, with the hashes of one range."""
         return read_at_once(self.tasks, self.plan, self.files) and range_count(self.buckets) == 1
 
-    def _collected(self, results: Iterable[Result]) -> Solved:
+    def _collected(self, results: Iterable[Result]) -> PassResult:
         """Return the merged results of all tasks, in the driver."""
         merged: Iterable[Any] = _merged(results)
         solved = gather_states(((result["states"], result["groups"]) for result in merged), self.files)
@@ -151,7 +151,7 @@ class WhereRead:
     def _schema(self) -> pa.Schema:
         return _HASHED_SCHEMA if self.plan.hashes_keys else RESULT_SCHEMA
 
-    def _gathered(self, results: DataFrame) -> Solved:
+    def _gathered(self, results: DataFrame) -> PassResult:
         tasks, plan = self.tasks, self.plan
         if plan.hashes_keys:
             tasks = self._merging_tasks

@@ -1,4 +1,4 @@
-"""The choice of one unmatched row of the lists and one of the truth, which a warning shows."""
+"""The choice of unmatched rows for a warning: one of the lists, of the relevant truth, and of the rest of the truth."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ def unmatched_rows(
     keys: pa.Table | None,
     few: Ints,
 ) -> dict[str, UnmatchedRow]:
-    """Return the unmatched row whose item has the lowest hash, for each side (lists or truth) with such a row.
+    """Return the unmatched row whose item has the lowest hash, for each side that has such a row.
+
+    A side is the lists, the relevant truth, or the rest of the truth.
 
     ``sides`` has the first row of each side, and flags of its unmatched rows. ``items`` has the items of all rows, as
     integers or, if ``distinct`` is not None, as indices into it. ``hashes`` are the hashes of ``distinct``. ``keys``
-    has the group key of each row (None: the results have no key). ``few`` are rows with the lowest hashes, if known:
-    they are tried first.
+    has the group key of each row (None: the results have no key). ``few`` are rows with the lowest hashes, if known.
+    All rows of a side are searched only if ``few`` has none of its unmatched rows.
     """
     unmatched = {}
     for side, (start, flags) in sides.items():

@@ -162,10 +162,10 @@ class LeastGroups(Section):
 class HistorySettings(Section):
     """The settings for gates with ``not_worse_than: history`` (:class:`sparkrank.gates.rules.History`).
 
-    A day is compared with the last ``days`` days, or with the last days of the ``same_weekday``. ``sides`` says whether
-    a value fails beyond both ends of the band or only beyond the worse end. The band is as strict as ± ``width``
-    standard deviations of a normal distribution. If ``rhythm`` is ``weekly`` and the weekdays differ, each weekday has
-    its own mean. A band needs at least ``least_days`` days.
+    A gate compares a day with the last ``days`` days, of its own weekday if ``same_weekday``. They give a band, the
+    expected range. ``sides`` says whether a value fails beyond either end or only beyond the worse end. The band is as
+    strict as ± ``width`` standard deviations of a normal distribution. If ``rhythm`` is ``weekly`` and the weekdays
+    differ, each weekday has its own mean. A band needs at least ``least_days`` days.
     """
 
     days: Annotated[int, BeforeValidator(as_whole)] = Field(default=28, ge=2, le=366)

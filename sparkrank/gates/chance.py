@@ -27,11 +27,11 @@ def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf)
 
 @dataclass(frozen=True)
 class GateRecord:
-    """The record of one ``gate`` over a number of ``nights`` in a replay.
+    """The verdicts of one ``gate`` on ``nights`` stored days, which ``sparkrank gate --replay`` judges again.
 
-    ``stopped`` has the nights of failures, and ``undecided`` the nights without a failure on which the gate was
-    undecided. ``by_chance`` is the expected number of failed nights if nothing had changed. It is None if no verdict
-    allows an estimate. ``unknown`` counts verdicts without an estimate, because they lack a standard error or a
+    ``stopped`` has the days on which the gate fails, and ``undecided`` the other days on which it is undecided.
+    ``by_chance`` is the expected number of failed days if nothing had changed. It is None if no verdict allows an
+    estimate. ``unknown`` counts verdicts without an estimate, because they lack a standard error or a
     history.
     """
 

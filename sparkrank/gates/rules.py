@@ -52,11 +52,12 @@ class Margin:
 
 @dataclass(frozen=True)
 class History:
-    """The settings for comparing a day with the last ``days`` days, or with the last days of the ``same_weekday``.
+    """The settings for comparing a day with the last ``days`` days, of its own weekday if ``same_weekday``.
 
-    ``sides`` says whether a value fails beyond both ends of the history band or only beyond the worse end. The band is
-    as strict as ± ``width`` standard deviations of a normal distribution with known parameters. If ``rhythm`` is
-    ``weekly`` and the weekdays differ, each weekday has its own mean. A band needs at least ``least_days`` days.
+    They give a band, the expected range. ``sides`` says whether a value fails beyond either end or only beyond the
+    worse end. The band is as strict as ± ``width`` standard deviations of a normal distribution with known parameters.
+    If ``rhythm`` is ``weekly`` and the weekdays differ, each weekday has its own mean. A band needs at least
+    ``least_days`` days.
     """
 
     days: int = 28

@@ -1,4 +1,4 @@
-"""A histogram that keeps single rows. It is used if most bins have only one row, as is common with exact bins.
+"""A histogram that keeps single rows. It is used if most bins have one row, as is common if a bin is a score.
 
 A row takes 9 bytes, or 17 with a weight; a bin would take 32 bytes, or 160 with limbs (floats of exact sums). Rows are
 kept in sorted runs.

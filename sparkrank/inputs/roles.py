@@ -435,7 +435,7 @@ class Roles:
             )
 
     def validate_past_is_read(self, plan: Plan) -> None:
-        """Raise :class:`SpecError` if ``plan`` reads an unnamed table of the past, or does not read a named one."""
+        """Raise :class:`SpecError` if ``plan`` needs a table of the past that is missing, or does not use one."""
         for metric in plan.metrics:
             if metric.declaration.reads_interactions and INTERACTIONS not in self.past:
                 raise SpecError(f"{metric} reads interactions, but no interactions are given")

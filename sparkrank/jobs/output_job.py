@@ -1,4 +1,4 @@
-"""The upkeep of the folder of tables: removal of earlier runs, unlocking, export, and the folder of a day."""
+"""The work on the folder of tables: removing earlier runs, unlocking a day, exporting days, finding a day's folder."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class _Series(NamedTuple):
 
 @dataclass(frozen=True)
 class PrometheusFile:
-    """The file at ``path`` with the numbers of all rows, and those of each value of the named ``slices``."""
+    """The file at ``path``: metrics over all rows and for ``slices``, verdicts, and rows and seconds of the run."""
 
     path: Path
     slices: tuple[str, ...] = ()

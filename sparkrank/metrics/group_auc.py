@@ -45,7 +45,7 @@ def group_auc(hits: HitSums, tied: str = "half") -> Floats:
 
 
 def pairs_of_relevant(ranking: Ranking, rel: float | None) -> tuple[Ints, dict[str, Floats]]:
-    """Return the relevant rows of one group's list, and how many other rows are below, tied with and above each."""
+    """Return the relevant rows of a group's list, and how many irrelevant rows are below, tied with and above each."""
     ranking = ranking.by_score
     relevant, blocks = ranking.judgments.flags(rel)[ranking.row], ranking.blocks
     other = (~relevant).astype(np.float64)

@@ -335,7 +335,7 @@ class Plan:
 
     @cached_property
     def beatable(self) -> tuple[tuple[Metric, float], ...]:
-        """The metrics of groups whose fixed ideal a list may beat, as pairs (metric, value of the ideal list)."""
+        """The group metrics that a list may have higher than its ideal list, as (metric, value of the ideal list)."""
         return tuple(
             (metric, declared.highest)
             for metric, declared in self.group_metrics
@@ -391,7 +391,7 @@ class Plan:
         return with_own_ties(without_first_label(own, self.labels), self.definitions, self.order)
 
     def readings(self, metric: Metric) -> tuple[Metric, ...]:
-        """Return the distinct metrics that ``metric`` means in this evaluation, one per model at most."""
+        """Return ``metric`` by each label of the models, or alone if it names a label or reads none."""
         return tuple(dict.fromkeys(self.resolved(metric, model) for model in self.models))
 
     def ties_of(self, metric: Metric) -> Ties:
@@ -545,7 +545,7 @@ class Plan:
 
     @cached_property
     def slice_rules(self) -> dict[str, str]:
-        """The meaning of the values of slices whose values are not those of their columns, by the slice's name."""
+        """The explanation of each slice's values, by its name. Slices by the plain values of columns are left out."""
         rules = rules_of(self.slices)
         for columns in self.slices:
             own = self._popularity_rules([part.column for part in columns])

@@ -51,7 +51,7 @@ class SliceColumn:
 
     @property
     def intervals(self) -> tuple[str, ...]:
-        """The values of a column with edges, in ascending order. The first and the last are open to one side.
+        """The intervals between the ``edges``, ascending. The first has no lower end, and the last has no upper end.
 
         Examples
         --------

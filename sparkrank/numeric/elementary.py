@@ -174,7 +174,7 @@ def _polynomial(coefficients: tuple[float, ...], x: Floats) -> Floats:
 
 
 def squared(values: Floats) -> Floats:
-    """Return squares by C's ``pow``, which the result tables use.
+    """Return squares by C's ``pow``. Numbers in the result tables are computed from them.
 
     One value in 1,000 is rounded differently from v · v.
     """

@@ -28,9 +28,9 @@ class Narrow(NamedTuple):
 
 
 class UsedLimbs(NamedTuple):
-    """The limbs (floats that make up an exact sum) of n sums. Shape of ``values``: (n, used).
+    """The limbs (floats that make up an exact sum) of n sums, without those that are 0 in every sum.
 
-    ``used`` has the indices of the limbs that any of the sums needs.
+    ``used`` has the indices of the m limbs that are left. Shape of ``values``: (n, m).
     """
 
     used: Ints

@@ -79,7 +79,9 @@ class DistinctLists:
         return lists, Segments(segments.count, segment.astype(np.int32), sizes[pairs])
 
     def alike_together(self) -> Alike:
-        """Sort the groups by R, hit positions and number of rows, so that Parquet can store runs of equal values."""
+        """Return the order of groups by number of relevant rows, hit positions and number of rows.
+
+        In this order Parquet can store runs of equal values."""
         relevant, rows = (np.minimum(count, MAX_ROWS_CODED).astype(np.uint64) for count in (self.relevant, self.rows))
         places = self.places >> np.uint64(64 - PLACE_BITS)
         by_likeness = np.argsort(relevant << np.uint64(PLACE_BITS + ROW_BITS) | places << np.uint64(ROW_BITS) | rows)

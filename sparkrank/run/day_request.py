@@ -1,4 +1,4 @@
-"""The request of a spec for one day, and the locations that the day reads and writes."""
+"""The evaluation that a spec requests for one day, and the locations of its inputs and tables."""
 
 from __future__ import annotations
 

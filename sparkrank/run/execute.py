@@ -56,7 +56,7 @@ class EvaluationOutcome:
 class OpenRequest:
     """A request whose rows have passed the check of their schema. ``lane`` evaluates it in ``buckets`` buckets.
 
-    ``rows`` is an upper bound on the number of rows, or 0 if they were not counted.
+    ``rows`` is the number of rows that were counted before the evaluation, or 0.
     """
 
     request: Request

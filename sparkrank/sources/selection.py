@@ -47,7 +47,7 @@ class Selection:
 
     @classmethod
     def of(cls, source: Source, roles: Roles, what: str, where: Condition | None = None) -> Selection:
-        """Return a selection from ``source``, called ``what`` in messages, that finds columns inside other columns."""
+        """Return the selected rows of ``source``, the input named ``what`` in messages, with nested columns located."""
         shapes = {column.name: shape_of(column.type) for column in source.schema}
         return cls(source, where, places(roles, shapes, what), what)
 

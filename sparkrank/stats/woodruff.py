@@ -121,7 +121,8 @@ def difference_of_quantiles(
     samples move both quantiles, and these movements cancel. The interval of a quantile may be longer on one side. A
     difference is too high if the first quantile is too high or if the second is too low. So the lower end of the
     difference uses the lower half of the first interval and the upper half of the second. The method is ``too few`` if
-    ``below`` or ``above`` is 0 in all parts, as within a tie.
+    ``below`` or ``above`` is 0 in all parts, as when a quantile lies among many equal values. ``effective`` is the
+    effective number of groups, and limits the degrees of freedom to ``effective`` - 1.
 
     Zou, Donner: Construction of confidence limits about effect measures, Statistics in Medicine 2008.
     """

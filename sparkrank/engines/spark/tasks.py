@@ -74,9 +74,9 @@ def solve_pieces(
 def solve_splits(
     results: Iterable[tuple[int, BucketResult]], files: GroupFiles | None, ranges: int
 ) -> Iterator[Result]:
-    """Yield rows of a task's result for the ``results`` of its splits. Each result has the number of its split.
+    """Yield the result rows of a task for ``results``, pairs (number of the split, result of one of its buckets).
 
-    The hashes of group keys are in separate rows, one for each split and range of hashes.
+    The hashes of group keys are in rows of their own, one for each split and each of the ranges that divide all hashes.
     """
     tune_worker()
     hashes: defaultdict[int, list[Hashes]] = defaultdict(list)

@@ -1,4 +1,7 @@
-"""The report sections with ROC and precision-recall curves, and with their best points, from the table ``curves``."""
+"""The report sections with ROC and precision-recall curves, from the table ``curves``.
+
+A further section has the points that metrics such as ``recall(at_precision=0.9)`` choose on these curves.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from sparkrank.states.keys import Subject
 
 
 def positions_table(partials: Partials, plan: Plan) -> pa.Table:
-    """Return a row for each model, slice value and position up to ``plan.position_depth`` that has a row."""
+    """Return the table ``positions``, by model, slice value and position, up to ``plan.position_depth``."""
     tables = [_rows(partials, subject, plan) for subject in subjects_of(partials, plan)]
     return pa.concat_tables([POSITIONS.schema.empty_table(), *tables])
 

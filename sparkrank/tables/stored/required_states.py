@@ -49,7 +49,9 @@ class DayCoverage:
 
 
 def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Table, DayCoverage]:
-    """Return the rows of a day's ``states`` that ``plan`` needs, including all counts, and the day's coverage.
+    """Return the rows of a day's ``states`` that ``plan`` needs, with all counts of rows and groups.
+
+    The :class:`DayCoverage` has the models and slices of which the day has states.
 
     Raises :class:`StateError` if the version, source or definition of states differs, or if a metric has no states.
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from sparkrank.engines.reading import spark_frame
+from sparkrank.engines.input_frames import spark_frame
 from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from sparkrank.sources import iceberg_metadata
@@ -55,7 +55,7 @@ class ClickAt(datasource.DataSourceReader):  # type: ignore[misc, name-defined]
         yield from (("ann", float(-place), int(place == self.place)) for place in range(1, 5))
 
 
-@pytest.mark.long  # tests/engines/test_reading.py has the options
+@pytest.mark.long  # tests/engines/test_input_frames.py has the options
 def test_the_session_gets_the_version_and_the_time(
     another_session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,11 @@ def plan_text(plan: DayPlan) -> str:
         f"Plan of {plan.day}: {plan.rows:,} rows, {plan.rows_from}",
         f"  {plan.splits:,} splits, {cut if plan.pieces else without_shuffle}",
     ]
+    if plan.partitions:
+        named = itemize(map(escape, plan.partitions))
+        lines.append(
+            f"  partitions by {named} hold whole groups: if they are large and even, they are evaluated without a shuffle"
+        )
     if plan.tables != ("lists",):
         sent = "; the catalog is not among these rows: it is sent to every worker" if "catalog" in plan.tables else ""
         lines.append(f"  reads {itemize(plan.tables)}{sent}")

@@ -12,13 +12,14 @@ from sparkrank.base import checks
 from sparkrank.base.errors import FrameLaneNeededError, SparkrankError, SpecError
 from sparkrank.config import Spec
 from sparkrank.engines.file_evaluation import FILE_BATCH_ROWS
+from sparkrank.engines.request import AUTO
 from sparkrank.inputs.buckets import bucket_count, task_count
 from sparkrank.inputs.day_marks import day_of, on_day
 from sparkrank.results.run_results import DayPlan, StoredRun
 from sparkrank.run.day_request import request_of
 from sparkrank.run.provenance import is_same_question
 from sparkrank.schemas.tables import QUALITY, RUNS
-from sparkrank.sources.colocation import Colocation
+from sparkrank.sources.colocation import Colocation, shared_names
 from sparkrank.sources.parquet import SPLIT_ROWS
 from sparkrank.sources.selection import Sides
 from sparkrank.tables.commit.days import stored_names
@@ -33,8 +34,9 @@ def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
     Raise :class:`SpecError` if only Spark can count the rows, and :class:`InputError` if the input is unusable.
     """
     plan, engine, colocation = spec.plan(), spec.engine, Colocation.parse(spec.input.grouped)
+    partitions: tuple[str, ...] = ()
     if rows is None:
-        rows, splits, rows_from = _counted(spec, day, colocation)
+        rows, splits, rows_from, partitions = _counted(spec, day, colocation)
     else:
         splits, rows_from = math.ceil(rows / SPLIT_ROWS), "given by --rows"
     if not plan.evaluates_splits and colocation is None:
@@ -44,11 +46,15 @@ def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
     else:  # the tasks that read the rows evaluate them
         buckets, tasks, pieces = 1, splits, 0
     tables = ("lists", *(["truth"] if plan.joins else []), *plan.past, *(["catalog"] if plan.has_catalog else []))
-    return DayPlan(day, rows, rows_from, splits, buckets, tasks, pieces, tuple(stored_runs(spec, day)), tables)
+    stored = tuple(stored_runs(spec, day))
+    return DayPlan(day, rows, rows_from, splits, buckets, tasks, pieces, stored, tables, partitions)
 
 
-def _counted(spec: Spec, day: str, colocation: Colocation | None) -> tuple[int, int, str]:
-    """Return the number of rows, the number of splits, and a text that says where the rows were counted."""
+def _counted(spec: Spec, day: str, colocation: Colocation | None) -> tuple[int, int, str, tuple[str, ...]]:
+    """Return the number of rows, the number of splits, a text that says where the rows were counted, and partitions.
+
+    The partitions are those of whole groups, if the spec lets ``auto`` evaluate them.
+    """
     request = request_of(spec, day, None)
     try:
         sides = Sides.open(request.sides, request.roles, request.plan, {})
@@ -62,7 +68,9 @@ def _counted(spec: Spec, day: str, colocation: Colocation | None) -> tuple[int, 
         splits = len(sides.splits(request.plan, SPLIT_ROWS))
     else:
         splits = len(sides.file_sets(request.plan, colocation, FILE_BATCH_ROWS))
-    return sides.rows, splits, f"counted in {counted_in}{where}"
+    may_be_whole = request.grouped == AUTO and not request.plan.evaluates_splits
+    partitions = shared_names(sides.group_partitions) if may_be_whole else ()
+    return sides.rows, splits, f"counted in {counted_in}{where}", partitions
 
 
 def stored_runs(spec: Spec, day: str) -> list[StoredRun]:

@@ -124,7 +124,10 @@ class StoredRun:
 
 @dataclass(frozen=True)
 class DayPlan:
-    """The size of a day that is to be evaluated, and the run times of recent ``stored`` days of the same spec."""
+    """The size of a day that is to be evaluated, and the run times of recent ``stored`` days of the same spec.
+
+    ``partitions`` are those that hold whole groups, by which ``grouped: auto`` may evaluate the day without a shuffle.
+    """
 
     day: str
     rows: int
@@ -135,3 +138,4 @@ class DayPlan:
     pieces: int
     stored: tuple[StoredRun, ...]
     tables: tuple[str, ...] = ()
+    partitions: tuple[str, ...] = ()

@@ -71,6 +71,17 @@ def test_a_spec_end_to_end(folder: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert _planned(capsys, "--conf", conf, "--set", "metrics=[rr]")["stored"] == []
 
 
+def test_partitions_of_whole_groups_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for user in (1, 2):
+        (tmp_path / f"log/dt={DAY}/user={user}").mkdir(parents=True)
+        pq.write_table(LOG.drop_columns(["user"]), tmp_path / f"log/dt={DAY}/user={user}/0.parquet")
+    conf = _conf(tmp_path)
+    assert _planned(capsys, "--conf", conf)["partitions"] == ["user"]
+    assert exit_code("plan", "--conf", conf, "--date", DAY) == 0
+    assert "  partitions by user hold whole groups: if they are large" in capsys.readouterr().out
+    assert _planned(capsys, "--conf", conf, "--set", "input.grouped=shuffle")["partitions"] == []
+
+
 def test_the_tables_beside_the_lists_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     more = {"truth": {"path": "truth"}, "interactions": {"path": "past"}, "catalog": {"path": "items"}}
     lists = {"path": "log", "columns": {"group": "user", "item": "sku", "score": "old"}}

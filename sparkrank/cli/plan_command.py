@@ -52,7 +52,7 @@ def plan_text(plan: DayPlan) -> str:
     if plan.partitions:
         named = itemize(map(escape, plan.partitions))
         lines.append(
-            f"  partitions by {named} hold whole groups: if they are large and even, they are evaluated without a shuffle"
+            f"  partitions by {named} hold whole groups: if large and even, they are evaluated without a shuffle"
         )
     if plan.tables != ("lists",):
         sent = "; the catalog is not among these rows: it is sent to every worker" if "catalog" in plan.tables else ""

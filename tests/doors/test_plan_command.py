@@ -78,7 +78,7 @@ def test_partitions_of_whole_groups_are_named(tmp_path: Path, capsys: pytest.Cap
     conf = _conf(tmp_path)
     assert _planned(capsys, "--conf", conf)["partitions"] == ["user"]
     assert exit_code("plan", "--conf", conf, "--date", DAY) == 0
-    assert "  partitions by user hold whole groups: if they are large" in capsys.readouterr().out
+    assert "  partitions by user hold whole groups: if large" in capsys.readouterr().out
     assert _planned(capsys, "--conf", conf, "--set", "input.grouped=shuffle")["partitions"] == []
 
 

@@ -79,7 +79,7 @@ def conf(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 OF_JUDGMENT = {"name", "exit_code", "run_id", "gates", "accepted", "warnings"}
 OF_RESULT = ["exit_code", "run_id", "metrics", "comparisons", "quality", "gates", "warnings", "tables", "stages"]
-OF_PLAN = {"day", "rows", "rows_from", "splits", "buckets", "tasks", "pieces", "stored", "tables"}
+OF_PLAN = {"day", "rows", "rows_from", "splits", "buckets", "tasks", "pieces", "stored", "tables", "partitions"}
 OF_SCHEMA = {*("$defs", "$schema", "additionalProperties", "title", "type", "properties", "required", "description")}
 # Of every command: its words, whether it takes --conf, how it ends, and the keys of its document.
 COMMANDS: dict[str, tuple[list[str], bool, int, set[str]]] = {

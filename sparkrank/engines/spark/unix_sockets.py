@@ -33,7 +33,7 @@ _OF_YARN = "/tmp"  # noqa: S108 - a name that nobody can guess, of a file that o
 # 500 tasks of 6,000 rows took 36 % longer over TCP (decision 73), which is 26 ms of a core in each. With more rows in
 # a task this is less than a fifth of its time, and with fewer tasks little time at all.
 MANY_TASKS, FEW_ROWS = 100, 50_000
-_told: weakref.WeakSet[SparkContext] = weakref.WeakSet()  # the contexts whose users were told
+_contexts_with_advice: weakref.WeakSet[SparkContext] = weakref.WeakSet()  # so that each user reads it once
 
 
 def unix_sockets(read: SettingReader) -> Iterator[tuple[str, str]]:
@@ -60,15 +60,15 @@ def _is_moved(read: SettingReader) -> bool:
 def missing_sockets(spark: SparkSession, context: SparkContext, tasks: int, rows: int) -> Refusal | None:
     """Return that ``spark`` lacks Unix sockets if this cost an evaluation of ``rows`` in ``tasks`` more than a fifth.
 
-    None if the session cannot have them, if it hides its settings, or if its user was told before.
+    None if the session cannot have them, if it hides its settings, or if its user has had the advice.
     """
-    if tasks < MANY_TASKS or rows > tasks * FEW_ROWS or context in _told:
+    if tasks < MANY_TASKS or rows > tasks * FEW_ROWS or context in _contexts_with_advice:
         return None
     version = tuple(map(int, re.findall(r"\d+", spark.version)[:2]))
     needed = dict(unix_sockets(lambda name: setting(spark, name, None)))
     if version < _FIRST_VERSION or not needed or setting(spark, "spark.master") is None:
         return None
-    _told.add(context)
+    _contexts_with_advice.add(context)
     named = " and ".join(f"{name}={value}" for name, value in sorted(needed.items(), reverse=True))
     return Refusal(
         "Unix sockets between executors and workers",

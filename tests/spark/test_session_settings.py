@@ -45,7 +45,7 @@ def test_a_session_is_told_once_that_its_workers_use_tcp(
 ) -> None:
     """Where its tasks are many, of which two are enough here."""
     monkeypatch.setattr(unix_sockets, "MANY_TASKS", 2)
-    monkeypatch.setattr(unix_sockets, "_told", set())
+    monkeypatch.setattr(unix_sockets, "_contexts_with_advice", set())
     monkeypatch.setattr(unix_sockets, "_FIRST_VERSION", (4, 0))
     monkeypatch.delenv("PYSPARK_UDS_MODE", raising=False)
     pq.write_table(pa.table({"u": ["a", "a"], "s": [2.0, 1.0], "y": [0, 1]}), tmp_path / "rows.parquet")

@@ -34,11 +34,12 @@ def with_items(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -
     codes, distinct = rows.items()
     taken, is_item = {}, one_array(pc.is_valid(rows.table[ITEM]))
     for items in plan.items:
-        place = items.table.find(distinct)[codes]
+        place_of_item = items.table.find(distinct)
+        place, some_lack = place_of_item[codes], bool((place_of_item < 0).any())
         if (lacking := checks.LACKING_ITEMS.get(items.table.name)) is not None:
             lists = ~rows.truth if (named := rows.valid(ITEM)) is None else ~rows.truth & named
-            counts[lacking, ""] += int(np.count_nonzero((place < 0) & lists))
-        index, columns = pa.array(place, mask=place < 0), item_columns(plan)
+            counts[lacking, ""] += int(np.count_nonzero((place < 0) & lists)) if some_lack else 0
+        index, columns = pa.array(place, mask=place < 0 if some_lack else None), item_columns(plan)
         for name, values in items.table.columns.items():
             if name == TARGET_ROWS:  # only shares are taken of it
                 continue

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.cached import cached
@@ -19,6 +20,7 @@ from sparkrank.ranking.ranking import Ranking
 from sparkrank.ranking.value_columns import Arrays, ValueColumn
 
 MOST_COUNTERS = 16  # for each row: with more, rows are sorted to count equal values
+FEW_ROWS = 16  # of a list: these are compared with one another instead
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +131,9 @@ class Equality:
 
     def sums(self, rows: ValuedRows, groups: int) -> SumsOverPairs:
         value, count = _of_group(rows, self.codes)
+        longest = int(np.bincount(rows.group).max(initial=0))
+        if longest <= FEW_ROWS and not rows.is_cut.any():
+            return SumsOverPairs(sum_by(rows.group, _equal_below(value, longest), groups), *np.zeros((2, groups)))
         pair, times = _distinct(value, count * groups)
         inside = np.bincount(np.searchsorted(pair, value[rows.is_cut]), minlength=len(pair))
         several = times > 1
@@ -137,6 +142,14 @@ class Equality:
 
     def above(self, rows: ValuedRows) -> Floats:
         return equal_above(self.codes[rows.row]).astype(np.float64)
+
+
+def _equal_below(values: Ints, longest: int) -> NDArray[np.uint8]:
+    """Return how many later values are equal to each of ``values``. Equal values are fewer than ``longest`` apart."""
+    equal = np.zeros(len(values), np.uint8)
+    for apart in range(1, longest):
+        equal[:-apart] += values[apart:] == values[:-apart]
+    return equal
 
 
 def equal_above(codes: Codes | Floats) -> Ints:

@@ -73,14 +73,28 @@ def test_every_row_comes_out_as_it_went_in(file: BinaryIO, row_memory: int) -> N
 
 
 def test_what_has_gone_to_disk_counts_no_more_as_held(file: BinaryIO) -> None:
-    """With room for two splits every third one sends all that is held; else each after the first would go alone."""
+    """With room for two splits, each further one sends one to disk: the two after it stay in memory."""
     (split,) = splits(1, 100)
     size = sum(piece.nbytes for _, piece in cut(split))
     pieces, ends = PieceStore(SCHEMA, file, 2 * size), []
     for _ in range(9):
         pieces.add(cut(split))
         ends.append(os.fstat(file.fileno()).st_size)
-    assert [end > before for before, end in zip([0, *ends], ends, strict=False)] == [False, False, True] * 3
+    written = np.diff([0, *ends])
+    assert (written[:2] == 0).all()
+    assert (written[2:] == written[2]).all()
+    assert written[2] > 0
+
+
+def test_one_split_beyond_the_limit_goes_to_disk_with_all_before_it(file: BinaryIO) -> None:
+    (split,) = splits(1, 100)
+    pieces = PieceStore(SCHEMA, file, 90_000)
+    pieces.add(cut(split))
+    assert not pieces.on_disk
+    pieces.add([part for _ in range(100) for part in cut(split)])
+    assert pieces.on_disk
+    assert sum(map(pieces.bytes_in_memory, range(BUCKETS))) == 0
+    assert sum(map(len, taken(pieces))) == 101 * 100
 
 
 @pytest.mark.parametrize("row_memory", [0, 30_000, 1 << 30], ids=["disk", "both", "memory"])

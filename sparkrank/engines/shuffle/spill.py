@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO, TypeAlias, TypeVar
 
@@ -17,15 +17,27 @@ from sparkrank.engines.shuffle.texts import with_own_texts
 from sparkrank.sources.sizes import long_text_errors
 from sparkrank.states.pickling import stream_of
 
-# New pieces may take this share of the limit while a spill is written. 100 million rows take as long as with the whole
-# limit, and 0.2 GiB less.
-SHARE_WHILE_SPILLING = 1 / 3
+# The share of the limit that one spill writes. Meanwhile, new pieces may take as much. Rows that outgrow the limit a
+# little are then mostly evaluated from memory.
+SPILLED_SHARE = 1 / 3
 MAX_PIECE_BYTES = 1 << 30  # limit of joined pieces: a column of texts and a single read cannot exceed 2 GiB
 # Bytes of pieces that a spill joins into one piece: enough to fetch a bucket in few reads, and not too much in memory
 # beside the rows of a large bucket.
 SPILLED_BYTES = 16 << 20
 T = TypeVar("T")
 _ByBucket: TypeAlias = dict[int, list[pa.RecordBatch]]
+
+
+class Generation:
+    """The pieces in memory that were added one after the other, by bucket, and their ``bytes``.
+
+    Pieces that are added together are slices of the same arrays, whose memory is only freed with all of them. Spills
+    therefore write whole generations.
+    """
+
+    def __init__(self) -> None:
+        self.pieces: _ByBucket = defaultdict(list)
+        self.bytes = 0
 
 
 class LazyFile:
@@ -52,17 +64,17 @@ class LazyFile:
 class PieceStore:
     """A store of the record batches (pieces) of every bucket. Beyond ``row_memory`` bytes, they are in ``file``.
 
-    To spill, the store joins all pieces in memory by bucket and writes the results. Meanwhile, other threads may add
-    pieces up to :data:`SHARE_WHILE_SPILLING` of ``row_memory``. The file is not memory-mapped, because mapped pages
-    would count as memory of the process. The rows of all pieces have ``schema``.
+    To spill, the store joins the oldest pieces by bucket and writes the results. Meanwhile, other threads may add
+    pieces of as many bytes. The file is not memory-mapped, because mapped pages would count as memory of the process.
+    The rows of all pieces have ``schema``.
     """
 
     def __init__(self, schema: pa.Schema, file: BinaryIO | LazyFile, row_memory: int) -> None:
         self.schema = schema
         self._rows: Counter[int] = Counter()
         self._limit = row_memory
-        self._in_memory: _ByBucket = defaultdict(list)
-        self._bytes = self._bytes_ever = 0
+        self._in_memory = deque([Generation()])  # the oldest first
+        self._bytes_ever = 0
         self._file = file
         self._spilled: dict[int, list[tuple[int, int]]] = defaultdict(list)  # size and offset in the file
         self._end = 0
@@ -76,18 +88,24 @@ class PieceStore:
     def add(self, pieces: Sequence[tuple[int, pa.RecordBatch]], size: int | None = None) -> None:
         """Add ``pieces``, each with its bucket's number. ``size`` is the total bytes of all pieces, if known."""
         with self._add_lock:
+            newest = self._in_memory[-1]
             for bucket, piece in pieces:
-                self._in_memory[bucket].append(piece)
+                newest.pieces[bucket].append(piece)
                 self._rows[bucket] += piece.num_rows
             size = sum(piece.nbytes for _, piece in pieces) if size is None else size
-            self._bytes += size
+            newest.bytes += size
             self._bytes_ever += size
-            if self._bytes <= self._limit * (SHARE_WHILE_SPILLING if self._spill_lock.locked() else 1):
+            if newest.bytes > self._limit * SPILLED_SHARE:
+                self._in_memory.append(Generation())
+            if sum(own.bytes for own in self._in_memory) <= self._limit:
                 return
             self._spill_lock.acquire()  # the next thread that must spill waits here
-            going, self._in_memory, self._bytes = self._in_memory, defaultdict(list), 0
+            oldest = [self._in_memory.popleft()]
+            while sum(own.bytes for own in self._in_memory) > self._limit:
+                oldest.append(self._in_memory.popleft())
         try:
-            self._spill(going)
+            while oldest:
+                self._spill(oldest.pop(0).pieces)
         finally:
             self._spill_lock.release()
 
@@ -96,7 +114,7 @@ class PieceStore:
         return self._rows[bucket]
 
     def bytes_in_memory(self, bucket: int) -> int:
-        return sum(piece.nbytes for piece in self._in_memory.get(bucket, ()))
+        return sum(piece.nbytes for own in self._in_memory for piece in own.pieces.get(bucket, ()))
 
     def row_bytes(self) -> float:
         """Return the mean bytes per row over all rows added so far, including rows already taken out."""
@@ -108,11 +126,11 @@ class PieceStore:
 
     def pieces(self, bucket: int, *, keep: bool = False) -> Iterator[pa.RecordBatch]:
         """Yield the pieces of ``bucket`` one by one. Each piece is removed from the store unless ``keep`` is true."""
-        held = self._in_memory.get(bucket, [])
-        if keep:
-            yield from held
-        else:
-            held = self._in_memory.pop(bucket, [])
+        for own in self._in_memory:
+            if keep:
+                yield from own.pieces.get(bucket, ())
+                continue
+            held = own.pieces.pop(bucket, [])
             while held:
                 yield held.pop()
         places = self._spilled.get(bucket, []) if keep else self._spilled.pop(bucket, [])

@@ -13,7 +13,6 @@ import pyarrow as pa
 from sparkrank.bucket import BucketResult
 from sparkrank.bucket.impressions import key_columns, one_array
 from sparkrank.engines.bucket_evaluation import add_pieces, evaluate_buckets, evaluate_table
-from sparkrank.engines.shuffle.group_runs import RUN_ROWS
 from sparkrank.engines.shuffle.packing import pieces_by_bucket
 from sparkrank.engines.shuffle.spill import LazyFile, PieceStore
 from sparkrank.inputs.buckets import bucket_count
@@ -26,6 +25,9 @@ from sparkrank.sources.sizes import long_text_errors
 
 # The rows that are read at once, in every lane: sorted files are refused alike in all lanes.
 FILE_BATCH_ROWS = 1_000_000
+# Files of up to this many rows are evaluated whole, because cutting them into buckets, whose rows fit the processor's
+# cache better, takes longer than it saves. The limit is for memory.
+WHOLE_ROWS = 3 << 20
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,7 @@ class FileEvaluation:
         for table in tables:
             held.append(table)
             rows, size = rows + table.num_rows, size + table.nbytes
-            if rows > RUN_ROWS or size > self.row_memory:
+            if rows > WHOLE_ROWS or size > self.row_memory:
                 return held, False
         return held, True
 

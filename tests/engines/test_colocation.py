@@ -62,7 +62,7 @@ def test_whole_files_give_the_bits_of_the_shuffle(tmp_path: Path, monkeypatch: p
     ):
         folder = tmp_path / grouped
         path, truth = written_whole(log, folder, grouped)
-        monkeypatch.setattr(file_evaluation, "RUN_ROWS", run_rows)
+        monkeypatch.setattr(file_evaluation, "WHOLE_ROWS", run_rows)
         monkeypatch.setattr(file_evaluation, "bucket_count", lambda rows: 1 + rows // 60)
         monkeypatch.setattr(file_evaluation, "FILE_BATCH_ROWS", 50)
         monkeypatch.setattr("sparkrank.engines.local.FILE_BATCH_ROWS", 50)

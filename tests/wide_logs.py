@@ -234,7 +234,7 @@ def slice_rules() -> WideLog:
 
 
 def weights() -> WideLog:
-    """Groups that weigh by columns of three types, some badly, and rules for ties of single metrics."""
+    """Groups that weigh by columns of three types, some badly, rules for ties of single metrics, two models compared."""
     rows = impressions()
     user = rows["user_id"].to_numpy()
     of_user = np.random.default_rng(5).uniform(0, 3, 200)
@@ -248,7 +248,9 @@ def weights() -> WideLog:
     metrics = ["ndcg(weight=w)@3", "ap(weight=w,ties=item)", "err(ties=worst,weight=whole)@3", "rr(weight=relevant)"]
     metrics += ["gauc(weight=narrow)", "fitness(weight=rows)", "spearman(weight=w,ref=b)", "gini(ties=block)@2", "auc"]
     settings = {"group": "user_id", "item": "item", "slices": ["odd", "near"], "max_bad_fraction": 0.5}
-    return WideLog(halves(rows), metrics, {**MODELS, **settings, "reference_rank": "shown"})
+    return WideLog(
+        halves(rows), metrics, {**MODELS, **settings, "reference_rank": "shown", "compare": "a"}, baseline="a"
+    )
 
 
 def arrays() -> WideLog:

@@ -234,7 +234,7 @@ def slice_rules() -> WideLog:
 
 
 def weights() -> WideLog:
-    """Groups that weigh by columns of three types, some badly, rules for ties of single metrics, two models compared."""
+    """Groups that weigh by columns of three types, some badly, rules for ties of metrics, and two models compared."""
     rows = impressions()
     user = rows["user_id"].to_numpy()
     of_user = np.random.default_rng(5).uniform(0, 3, 200)

@@ -247,10 +247,10 @@ def weights() -> WideLog:
         rows = rows.append_column(name, pa.array(values))
     metrics = ["ndcg(weight=w)@3", "ap(weight=w,ties=item)", "err(ties=worst,weight=whole)@3", "rr(weight=relevant)"]
     metrics += ["gauc(weight=narrow)", "fitness(weight=rows)", "spearman(weight=w,ref=b)", "gini(ties=block)@2", "auc"]
+    metrics += ["ap"]  # of all groups alike, so that groups are paired
     settings = {"group": "user_id", "item": "item", "slices": ["odd", "near"], "max_bad_fraction": 0.5}
-    return WideLog(
-        halves(rows), metrics, {**MODELS, **settings, "reference_rank": "shown", "compare": "a"}, baseline="a"
-    )
+    settings |= {"reference_rank": "shown", "compare": "a"}
+    return WideLog(halves(rows), metrics, {**MODELS, **settings}, baseline="a")
 
 
 def arrays() -> WideLog:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -106,13 +107,12 @@ def write_sorted(path: Path) -> None:
 @pytest.mark.long  # the bits are those of smaller files
 @pytest.mark.skipif(sys.platform != "linux", reason="peaks of memory are read where Linux has them")
 def test_a_worker_evaluates_a_sorted_file_of_any_size_below_a_gigabyte(
-    spark: SparkSession, tmp_path: Path, record_property: pytest.RecordProperty
+    spark: SparkSession, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:
     write_sorted(tmp_path / "log.parquet")
     columns: dict[str, Any] = {"group": "user_id", "score": "score", "label": "label", "grouped": "sorted"}
-    groups = str(tmp_path / "groups")
+    log, groups = str(tmp_path / "log.parquet"), str(tmp_path / "groups")
     with peak_of(pyspark_workers) as peak:
-        log = str(tmp_path / "log.parquet")
         evaluation = sr.evaluate(log, SETS["nightly"], spark=spark, group_table=groups, **columns)
     assert evaluation.lane == "scan"
     record_property(SUMMARY, f"the largest worker of a sorted file of {USERS * SHOWN:,} rows held {peak[0] >> 20} MiB")

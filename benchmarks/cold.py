@@ -29,6 +29,7 @@ from benchmarks.table import Table, arguments
 
 ROOT = Path(__file__).parents[1]
 DAY = "2026-11-19"
+SPARK_SUBMIT = str(Path(sys.executable).with_name("spark-submit"))
 DRIVER_MEMORY = "4g"  # of conf/spark-defaults.conf
 # The first compiler's code is there at once. The second's pays where the JVM has much to do, as in the frame lane.
 FIRST_COMPILER = "-XX:TieredStopAtLevel=1"
@@ -67,7 +68,7 @@ class Commands:
             "frame": self._submit("frame"),
             "frame, class archive": self._submit("frame", archive),
             "frame, both": self._submit("frame", FIRST_COMPILER, archive),
-            "local": [sys.executable, *self._job("local")],
+            "local": [sys.executable, *self.job("local")],
             **{name: self._alone(name) for name in ("duckdb", "polars") if ALONE[name].installed},
         }
 
@@ -77,18 +78,19 @@ class Commands:
         return self._submitted([script, str(self.work.log), self.work.scores[0], self.work.label])
 
     def _submit(self, lane: str, *java: str) -> Sequence[str]:
-        return self._submitted(self._job(lane), *java)
+        return self._submitted(self.job(lane), *java)
 
     def _submitted(self, job: Sequence[str], *java: str) -> Sequence[str]:
         return [
-            str(Path(sys.executable).with_name("spark-submit")),
+            SPARK_SUBMIT,
             *("--master", f"local[{usable_cores()}]", "--driver-memory", DRIVER_MEMORY),
             *("--properties-file", str(ROOT / "conf" / "spark-defaults.conf"), "--conf", "spark.ui.enabled=false"),
             *(("--driver-java-options", " ".join(java)) if java else ()),
             *job,
         ]
 
-    def _job(self, lane: str) -> Sequence[str]:
+    def job(self, lane: str) -> Sequence[str]:
+        """The job that evaluates the log in a lane, with its arguments."""
         job = str(ROOT / "jobs" / "evaluate.py")
         return [job, "--conf", str(self._spec), "--date", DAY, "--set", f"engine.lane={lane}"]
 

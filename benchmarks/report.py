@@ -49,7 +49,7 @@ SCALING = (
     "scaling-scanned",
     "scaling-buckets",
 )
-TABLES = ("cold", "kernels", "metric-costs", "day", "merging", "crossing", "crossing-strings")
+TABLES = ("cold", "submit", "kernels", "metric-costs", "day", "merging", "crossing", "crossing-strings")
 
 
 def write(results: Path = RESULTS) -> None:

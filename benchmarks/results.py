@@ -47,6 +47,10 @@ class Ratio(NamedTuple):
     def __str__(self) -> str:
         return f"{self.median:.2f} ({self.low:.2f} to {self.high:.2f})"
 
+    def beside(self, limit: float) -> str:
+        """The ratio, and whether its median meets a target."""
+        return f"{self}, {'met' if self.median <= limit else 'missed'} (<= {limit:g})"
+
 
 @dataclass(frozen=True)
 class LogTimes:

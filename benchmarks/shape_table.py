@@ -33,7 +33,7 @@ def cell(times: LogTimes | None, of: str, to: str, limit: float | None) -> str:
     if one is None or other is None:
         return ""
     ratio = Ratio.of(one.seconds, other.seconds)
-    return str(ratio) if limit is None else f"{ratio}, {'met' if ratio.median <= limit else 'missed'} (<= {limit:g})"
+    return str(ratio) if limit is None else ratio.beside(limit)
 
 
 def over_yardstick(measured: Mapping[str, Session]) -> str:

@@ -35,6 +35,7 @@ SESSIONS: Mapping[str, str] = {
     "metric-costs": "metric_costs",
     "day": "day --rows 20e6",
     "cold": "cold --rows 20e6",
+    "submit": "submit",
     "merging": "merging --days 365",
     "crossing": "crossing --rows 20e6",
     "crossing-strings": "crossing --rows 20e6 --keys string",

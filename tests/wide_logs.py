@@ -234,7 +234,7 @@ def slice_rules() -> WideLog:
 
 
 def weights() -> WideLog:
-    """Groups that weigh by columns of three types, some badly, and rules for ties of single metrics."""
+    """Groups that weigh by columns of three types, some badly, rules for ties of metrics, and two models compared."""
     rows = impressions()
     user = rows["user_id"].to_numpy()
     of_user = np.random.default_rng(5).uniform(0, 3, 200)
@@ -247,8 +247,10 @@ def weights() -> WideLog:
         rows = rows.append_column(name, pa.array(values))
     metrics = ["ndcg(weight=w)@3", "ap(weight=w,ties=item)", "err(ties=worst,weight=whole)@3", "rr(weight=relevant)"]
     metrics += ["gauc(weight=narrow)", "fitness(weight=rows)", "spearman(weight=w,ref=b)", "gini(ties=block)@2", "auc"]
+    metrics += ["ap"]  # of all groups alike, so that groups are paired
     settings = {"group": "user_id", "item": "item", "slices": ["odd", "near"], "max_bad_fraction": 0.5}
-    return WideLog(halves(rows), metrics, {**MODELS, **settings, "reference_rank": "shown"})
+    settings |= {"reference_rank": "shown", "compare": "a"}
+    return WideLog(halves(rows), metrics, {**MODELS, **settings}, baseline="a")
 
 
 def arrays() -> WideLog:

@@ -23,7 +23,7 @@ from tests.wide_logs import LOGS, differences, written_whole
 
 OF_LISTS = {"arrays", "labels_of_arrays", "recommendations", "past_of_arrays", "times_of_arrays", "catalog_of_arrays"}
 OF_GROUPS = [name for name in LOGS if name not in OF_LISTS | {"no_groups"}]
-SHORT = ["slices", "exact", "truth"]  # one of each thing that rows meet in a bucket
+SHORT = ["slices", "exact", "truth", "weights"]  # one of each thing that rows meet in a bucket
 METRICS = ["rr", "ndcg@2", "auc"]
 COLUMNS = {"group": "user_id", "score": "score", "label": "label"}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import cold, run, whole
+from benchmarks import cold, run, submit, whole
 from benchmarks.check import Check, DisagreementError
 from benchmarks.contenders import ALONE, LIST_LIBRARIES, ON_SPARK, PLAIN_ALONE, PLAIN_ON_SPARK, Value, Work
 from benchmarks.contenders.sparkrank_jobs import document_of
@@ -149,6 +150,38 @@ def test_the_bare_job_must_have_read_every_row(tmp_path: Path) -> None:
     for wrong in ({"rows": 1_999, "sum": total}, {"rows": 2_000, "sum": total * 1.001}):
         with pytest.raises(DisagreementError, match="the bare job has"):
             whole.compare_bare(wrong, commands)
+
+
+def test_the_commands_of_a_pair_take_turns_on_the_same_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A round that does not count comes first, and values that differ by a bit are refused."""
+    pair = submit.PAIRS[1]._replace(rows=2_000, one=submit.PAIRS[1].one._replace(files=7))
+    rows, seconds, value = [], {True: 30.0, False: 10.0}, {True: 0.5, False: 0.5}
+
+    def seconds_of(started: Sequence[str], tables: Path) -> float:
+        is_one = "engine.buckets=1000" in started
+        spec = json.loads(Path(started[started.index("--conf") + 1]).read_text())
+        files = sorted(Path(spec["input"]["path"]).iterdir())
+        assert len(files) == (7 if is_one else 8)
+        rows.append(pa.concat_tables(map(pq.read_table, files)))
+        for name, of in {
+            "metrics": {"model": "score", "metric": "ap", "value": value[is_one]},
+            "runs": {"stages": json.dumps({"open": 1.0, "evaluate": seconds[is_one] - 6})},
+        }.items():
+            (tables / name).mkdir(parents=True, exist_ok=True)
+            pq.write_table(pa.Table.from_pylist([of]), tables / name / "part.parquet")
+        return seconds[is_one]
+
+    monkeypatch.setattr(cold, "seconds_of", seconds_of)
+    one, other = submit.measure(pair, 2, tmp_path)
+    assert (one, other) == (([30.0, 30.0], [25.0, 25.0]), ([10.0, 10.0], [5.0, 5.0]))
+    assert len(rows) == 6
+    assert all(each.equals(rows[0]) for each in rows)
+    assert submit.line_of(pair._replace(limit=4), one, other)[2:] == (
+        *("2,000", "30.0", "3.00 (3.00 to 3.00), met (<= 4)", "25.0", "5.00 (5.00 to 5.00), missed (<= 4)"),
+    )
+    value[True] = math.nextafter(0.5, 1)
+    with pytest.raises(DisagreementError, match="500 splits and 1,000 buckets and 8 files and few buckets give"):
+        submit.measure(pair, 1, tmp_path)
 
 
 def session_of(title: str, *timings: tuple[str, Sequence[float]]) -> Session:

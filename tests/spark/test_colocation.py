@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 
 import sparkrank as sr
+from benchmarks.memory import peak_of, pyspark_workers
+from benchmarks.sets import SETS
 from sparkrank.base.errors import InputError, SpecError
 from sparkrank.engines.spark import scan
+from tests.conftest import SUMMARY
 from tests.engines.test_colocation import evaluated, lists, written
 from tests.wide_logs import LOGS, differences, written_whole
 
@@ -76,3 +85,43 @@ def test_frames_have_no_files_that_hold_groups(spark: SparkSession, tmp_path: Pa
         evaluated(spark.read.parquet(path), "files")  # type: ignore[arg-type]
     with pytest.raises(SpecError, match=r"^grouped is files, but the lane is frame \(lane is frame\), in which Spark"):
         evaluated(path, "files", spark=spark, lane="frame")
+
+
+USERS, SHOWN, USERS_AT_ONCE = 2_500_000, 20, 50_000  # of a sorted file
+
+
+def write_sorted(path: Path) -> None:
+    """Users in their order. Of the items of user u, in any order, the one with the (u % 20 + 1)th score is relevant."""
+    kinds = pa.schema({"user_id": pa.int64(), "score": pa.float64(), "label": pa.int8()})
+    rng = np.random.default_rng(59)
+    with pq.ParquetWriter(path, kinds) as writer:
+        for first in range(0, USERS, USERS_AT_ONCE):
+            users = np.arange(first, first + USERS_AT_ONCE)
+            scores = rng.random((USERS_AT_ONCE, SHOWN))
+            of_label = np.argsort(-scores, axis=1)[np.arange(USERS_AT_ONCE), users % SHOWN]
+            labels = of_label[:, np.newaxis] == np.arange(SHOWN)
+            rows = [np.repeat(users, SHOWN), scores.ravel(), labels.ravel().astype(np.int8)]
+            writer.write_table(pa.table(rows, schema=kinds))
+
+
+@pytest.mark.long  # the bits are those of smaller files
+@pytest.mark.skipif(sys.platform != "linux", reason="peaks of memory are read where Linux has them")
+def test_a_worker_evaluates_a_sorted_file_of_any_size_below_a_gigabyte(
+    spark: SparkSession, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    write_sorted(tmp_path / "log.parquet")
+    columns: dict[str, Any] = {"group": "user_id", "score": "score", "label": "label", "grouped": "sorted"}
+    log, groups = str(tmp_path / "log.parquet"), str(tmp_path / "groups")
+    with peak_of(pyspark_workers) as peak:
+        evaluation = sr.evaluate(log, SETS["nightly"], spark=spark, group_table=groups, **columns)
+    assert evaluation.lane == "scan"
+    record_property(SUMMARY, f"the largest worker of a sorted file of {USERS * SHOWN:,} rows held {peak[0] >> 20} MiB")
+    assert 0 < peak[0] < 1 << 30
+    assert ds.dataset(groups).count_rows() == USERS
+    places = np.arange(1, SHOWN + 1)  # each is that of the only relevant item of as many users
+    first_ten = places[:10]
+    expected = {"rr": (1 / places).sum(), "ap": (1 / places).sum(), "ndcg@10": (1 / np.log2(first_ten + 1)).sum()}
+    expected |= {"p@10": 10 / 10, "hit@10": 10, "gauc": ((SHOWN - places) / (SHOWN - 1)).sum()}
+    assert {name: evaluation[name] for name in expected} == pytest.approx(
+        {name: total / SHOWN for name, total in expected.items()}, rel=1e-9
+    )

@@ -21,7 +21,7 @@ from sparkrank.sources.formats import opener_of
 from sparkrank.sources.joined_types import check_joined
 from sparkrank.sources.lakes import HUDI
 from sparkrank.sources.nested import nested_schema, shape_of
-from sparkrank.sources.protocol import FileSplit, Source, Split
+from sparkrank.sources.protocol import FileSplit, Partitioning, Source, Split
 from sparkrank.sources.reader_options import spark_package
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.stored_files import validate_present
@@ -206,18 +206,18 @@ class Sides:
         ]
 
     @property
-    def group_partitions(self) -> list[Mapping[str, str]]:
-        """The partitionings of all inputs, without values that are not made of a group column of one name and type.
+    def group_partitions(self) -> list[Partitioning]:
+        """The partitionings of all inputs, without values that are not made of group columns of one name alone.
 
         Floating-point columns do not count: 0.0 and -0.0 are one group, but may be in two partitions.
         """
         columns = set()
         for names in zip(*(roles.group for _, roles in self.pairs), strict=True):
-            kinds = {selection.schema.field(name).type for (selection, _), name in zip(self.pairs, names, strict=True)}
-            if len(set(names)) == len(kinds) == 1 and not any(map(pa.types.is_floating, kinds)):
+            kinds = [selection.schema.field(name).type for (selection, _), name in zip(self.pairs, names, strict=True)]
+            if len(set(names)) == 1 and not any(map(pa.types.is_floating, kinds)):
                 columns.add(names[0])
         return [
-            {name: column for name, column in way.items() if column in columns}
+            {name: made_of for name, made_of in way.items() if columns.issuperset(made_of)}
             for selection, _ in self.pairs
             for way in selection.source.partitionings
         ]

@@ -1,4 +1,4 @@
-"""DataFrames that are nothing but a scan of local Parquet files, so that Arrow may read the files instead.
+"""DataFrames and bucketed tables that are nothing but local Parquet files, so that Arrow may read the files instead.
 
 No public method shows what a DataFrame does with the files of ``DataFrame.inputFiles``, so this module reads the plan
 through Spark's private interface. A plan with any unknown step is left to Spark, which reads the same rows more slowly.
@@ -7,7 +7,8 @@ through Spark's private interface. A plan with any unknown step is left to Spark
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,13 +18,15 @@ from pyspark.sql.pandas.types import from_arrow_type
 from sparkrank.base.errors import FrameLaneNeededError
 from sparkrank.engines.spark.files import path_of
 from sparkrank.engines.spark.session_features import is_connect, setting
+from sparkrank.sources.colocation import bucket_number
 from sparkrank.sources.files import escaped
-from sparkrank.sources.parquet import ParquetInput
+from sparkrank.sources.parquet import ParquetInput, TablePartitions
 from sparkrank.sources.selection import Selection
 from sparkrank.sources.side_rows import SideRows
+from sparkrank.sources.stored_files import named_in
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
     from sparkrank.inputs.roles import Roles
     from sparkrank.metrics import Plan
@@ -43,10 +46,25 @@ _DECRYPTION = "parquet.crypto.factory.class"
 
 @dataclass(frozen=True)
 class FileScan:
-    """A scan of all Parquet files at the local path ``root``. They had ``size`` bytes when Spark listed them."""
+    """The scan of all Parquet files at the local path ``root``, of which ``frame`` consists.
 
+    The files had ``size`` bytes when Spark listed them. Spark wrote those of a bucketed table into ``buckets`` buckets
+    by the hash of ``bucket_columns``.
+    """
+
+    frame: DataFrame
     root: str
     size: int
+    buckets: int = 0
+    bucket_columns: tuple[str, ...] = ()
+
+    @classmethod
+    def of_table(cls, spark: SparkSession, table: str) -> FileScan | None:
+        """Return the scan of the bucketed ``table``, or None if reading it may be more, or nothing is known."""
+        try:
+            return cls.of(spark.read.table(table))
+        except Exception:  # noqa: BLE001 - the lane frame reads it again, and says what is wrong
+            return None
 
     @classmethod
     def of(cls, frame: DataFrame) -> FileScan | None:
@@ -62,22 +80,24 @@ class FileScan:
         try:
             planned = frame._jdf.queryExecution()  # noqa: SLF001 - the module's text says why
             is_encrypted = planned.sparkSession().sessionState().newHadoopConf().get(_DECRYPTION) is not None
-            return None if is_encrypted else cls._of_plan(planned.analyzed())
+            return None if is_encrypted else cls._of_plan(frame, planned.analyzed())
         except Exception:  # noqa: BLE001 - the private interface differs by version and platform
             return None
 
     @classmethod
-    def _of_plan(cls, plan: Any) -> FileScan | None:
+    def _of_plan(cls, frame: DataFrame, plan: Any) -> FileScan | None:
         while (kind := _name(plan)) in (f"{_LOGICAL}Project", f"{_LOGICAL}SubqueryAlias"):
             child = plan.child()
             if not plan.outputSet().subsetOf(child.outputSet()):  # a computed value, or a new name
                 return None
             plan = child
-        if kind != f"{_FILES}LogicalRelation" or plan.isStreaming() or plan.catalogTable().isDefined():
+        if kind != f"{_FILES}LogicalRelation" or plan.isStreaming():
             return None
         relation = plan.relation()
+        bucketed = relation.bucketSpec()  # undefined for tables of Hive, whose hashes are others
         if (
-            _name(relation) != f"{_FILES}HadoopFsRelation"
+            plan.catalogTable().isDefined() != bucketed.isDefined()
+            or _name(relation) != f"{_FILES}HadoopFsRelation"
             or _name(relation.fileFormat()) != f"{_FILES}parquet.ParquetFileFormat"
             or _name(relation.location()) != f"{_FILES}InMemoryFileIndex"
             or relation.options().keySet().mkString(",") not in ("", "path")
@@ -87,33 +107,51 @@ class FileScan:
         root = roots.head().toUri()
         if roots.size() > 1 or root.getScheme() != "file":  # a path that is given twice is read twice
             return None
-        return cls(root.getPath(), relation.location().sizeInBytes())
+        scan = cls(frame, root.getPath(), relation.location().sizeInBytes())
+        if bucketed.isEmpty():
+            return scan
+        columns = bucketed.get().bucketColumnNames()
+        names = tuple(columns.apply(place) for place in range(columns.size()))
+        return replace(scan, buckets=bucketed.get().numBuckets(), bucket_columns=names)
 
     def open(self, side: SideRows, roles: Roles, plan: Plan, opened: dict[str, Source]) -> Selection:
-        """Open the files of the DataFrame of ``side``, an input. Raise :class:`FrameLaneNeededError` if only Spark can.
+        """Open the files for ``side``, an input. Raise :class:`FrameLaneNeededError` if only Spark can.
 
         Spark lists files when a DataFrame is made, and infers types by its own rules. So Arrow must find the same
         files, sizes and types of columns.
         """
-        of_files = SideRows(side.what, path=escaped(self.root), paths=(escaped(self.root),))
+        of_files = SideRows(side.what, path=escaped(self.root), paths=(escaped(self.root),), where=side.where)
         selection = Selection.open(of_files, roles, plan, opened)
         source = selection.source
         assert isinstance(source, ParquetInput)  # noqa: S101 - the default format
         listing = source.stored.listing
-        if sorted(map(path_of, side.given.inputFiles())) != list(listing.files):  # a cached DataFrame has no files
+        if sorted(map(path_of, self.frame.inputFiles())) != list(listing.files):  # a cached DataFrame has no files
             raise FrameLaneNeededError(f"the {side.what} is cached, or has other files than its folder")
         if sum(size for size, _ in listing.stamps.values()) != self.size:
             raise FrameLaneNeededError(f"files of the {side.what} changed after the DataFrame was made")
-        _validate_columns(selection, side.given, roles)
-        return selection
+        named = named_in(source.schema.names, (), side.where)
+        _validate_columns(selection, self.frame, [*(column for _, column in roles.columns()), *named])
+        return replace(selection, source=replace(source, in_table=self._partitions(source)))
+
+    def _partitions(self, source: ParquetInput) -> TablePartitions | None:
+        """Return the buckets of the files of ``source``, or None if they are in no buckets."""
+        if not self.buckets or not set(self.bucket_columns).issubset(source.schema.names):
+            return None
+        # Values of two types are one key for the join, and two for Spark's hash.
+        columns = ", ".join(f"{name} {source.schema.field(name).type}" for name in self.bucket_columns)
+        name = f"{self.buckets} buckets of {columns}"
+        numbers = {file.path: bucket_number(file.path) for file in source.fragments}
+        values = {path: {} if number is None else {name: str(number)} for path, number in numbers.items()}
+        ways = [{name: self.bucket_columns}, *([{}] if None in numbers.values() else [])]
+        return TablePartitions(ways, values)
 
 
-def _validate_columns(selection: Selection, frame: DataFrame, roles: Roles) -> None:
-    """Raise :class:`FrameLaneNeededError` for a column that Spark may read in another way than Arrow."""
+def _validate_columns(selection: Selection, frame: DataFrame, columns: Sequence[str]) -> None:
+    """Raise :class:`FrameLaneNeededError` for one of ``columns`` that Spark may read in another way than Arrow."""
     stored, shown = selection.source.schema, frame.schema
     if len({name.lower() for name in stored.names}) < len(stored.names):
         raise FrameLaneNeededError(f"the {selection.what} has columns whose names differ only by case")
-    for _, column in roles.columns():
+    for column in columns:
         name = selection.inner_places[column].column if column in selection.inner_places else column
         kind: pa.DataType = stored.field(name).type
         try:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
 import sparkrank as sr
 from sparkrank.base.errors import InputError, SpecError
 from sparkrank.engines.spark import scan
+from sparkrank.sources import colocation
 from tests.engines.test_colocation import evaluated, lists, written
+from tests.spark.logs import bits_of
 from tests.wide_logs import LOGS, differences, written_whole
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+
+    class Bucketed(Protocol):
+        def __call__(self, rows: DataFrame, buckets: int, *columns: str, days: str | None = None) -> str: ...
 
 
 @pytest.mark.parametrize(("name", "grouped"), [("slices", "files"), ("truth", "folders"), ("exact", "sorted")])
@@ -43,31 +50,134 @@ def test_a_group_in_two_files_is_refused_by_name(spark: SparkSession, tmp_path: 
     assert evaluated(written(tmp_path / "whole", a=lists(7), b=lists(8)), "files", spark=spark)["rr"] == 3 / 4
 
 
-def test_the_files_of_tables_that_spark_bucketed_by_user_hold_whole_users(spark: SparkSession, tmp_path: Path) -> None:
-    """Each task that wrote rows of a bucket has made a file of it. User u has the items 0, 1 and 2; 1 + u % 2 is true.
+@pytest.fixture
+def bucketed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bucketed]:
+    """A function that makes a bucketed table of Spark's catalog, which lives as long as the test, and returns its name.
 
-    The table has no location of its own: its folder is that of Spark's catalog.
+    Each task that wrote rows of a bucket has made a file of it. Few rows and one core are enough for ``auto``.
     """
-    users = spark.range(0, 60, 1, 3)  # three tasks
-    lists = users.selectExpr("id % 20 AS u", "id DIV 20 AS i", "1.0D / (1 + id DIV 20) AS s")
-    truth = spark.range(0, 20, 1, 2).selectExpr("id AS u", "1 + id % 2 AS i")
-    try:
-        places = {}
-        for name, rows in {"lists": lists, "truth": truth}.items():
-            rows.write.bucketBy(4, "u").saveAsTable(f"bucketed_{name}")
-            described = {
-                row.col_name: row.data_type for row in spark.sql(f"DESCRIBE EXTENDED bucketed_{name}").collect()
-            }
-            places[name] = str(described["Location"]).removeprefix("file:")
-        assert len(list(Path(places["lists"]).glob("*.parquet"))) > 4
-        asked: dict[str, Any] = {"group": "u", "item": "i", "score": "s", "spark": spark, "grouped": "files"}
-        evaluation = sr.evaluate(places["lists"], ["rr"], truth=places["truth"], **asked)
-        assert evaluation["rr"] == pytest.approx((1 / 2 + 1 / 3) / 2)
-        of_lists = sr.evaluate(places["lists"], ["rr"], **{**asked, "item": None, "label": "i"})
-        assert of_lists["rr"] == 1 / 2  # the first item, 0, is no hit
-    finally:
-        for name in ("lists", "truth"):
-            spark.sql(f"DROP TABLE IF EXISTS bucketed_{name}")
+    monkeypatch.setattr(colocation, "LEAST_PARTITION_ROWS", 1)
+    monkeypatch.setattr("sparkrank.engines.spark.scan_lane.core_count", lambda spark: 1)
+    names: list[str] = []
+
+    def write(rows: DataFrame, buckets: int, *columns: str, days: str | None = None) -> str:
+        names.append(f"bucketed_{len(names)}")
+        writer = rows.write.bucketBy(buckets, *columns)
+        (writer if days is None else writer.partitionBy(days)).saveAsTable(names[-1])
+        return names[-1]
+
+    yield write
+    for name in names:
+        spark.sql(f"DROP TABLE {name}")
+
+
+def folder_of(spark: SparkSession, table: str) -> Path:
+    described = {row.col_name: row.data_type for row in spark.sql(f"DESCRIBE EXTENDED {table}").collect()}
+    return Path(str(described["Location"]).removeprefix("file:"))
+
+
+def shop(spark: SparkSession) -> tuple[DataFrame, DataFrame]:
+    """Lists and truth, from three tasks and two. User u has the items 0, 1 and 2 in this order; 1 + u % 2 is true."""
+    rows = spark.range(0, 60, 1, 3).selectExpr("id % 20 AS u", "id DIV 20 AS i", "1.0D / (1 + id DIV 20) AS s")
+    return rows, spark.range(0, 20, 1, 2).selectExpr("id AS u", "1 + id % 2 AS i")
+
+
+ASKED: dict[str, Any] = {"metrics": ["rr", "ndcg@2"], "group": "u", "item": "i", "score": "s"}
+RR = (1 / 2 + 1 / 3) / 2
+
+
+def test_the_files_of_tables_that_spark_bucketed_by_user_hold_whole_users(
+    spark: SparkSession, bucketed: Bucketed
+) -> None:
+    places = [folder_of(spark, bucketed(rows, 4, "u")) for rows in shop(spark)]
+    lists, truth = map(str, places)
+    assert len(list(places[0].glob("*.parquet"))) > 4
+    asked = {**ASKED, "spark": spark, "grouped": "files"}
+    assert sr.evaluate(lists, truth=truth, **asked)["rr"] == pytest.approx(RR)
+    of_lists = sr.evaluate(lists, **{**asked, "item": None, "label": "i", "metrics": ["rr"]})
+    assert of_lists["rr"] == 1 / 2  # the first item, 0, is no hit
+
+
+def test_a_table_that_spark_bucketed_by_user_says_so_itself(
+    spark: SparkSession, bucketed: Bucketed, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With the bits of the shuffle, and of the rows that Spark reads."""
+    caplog.set_level(logging.INFO, "sparkrank")
+    lists, truth = (spark.table(bucketed(rows, 4, "u")) for rows in shop(spark))
+    assert len(lists.inputFiles()) > 4
+    shuffled = sr.evaluate(lists, truth=truth, grouped="shuffle", **ASKED)
+    sent = sr.evaluate(lists, truth=truth, lane="frame", **ASKED)
+    with monkeypatch.context() as patch:
+        patch.setattr(scan, "pairs_of", None)  # which sends rows to their buckets
+        whole = sr.evaluate(lists, truth=truth, **ASKED)
+        with pytest.raises(TypeError):
+            sr.evaluate(lists, truth=truth, grouped="shuffle", **ASKED)
+    assert whole["rr"] == pytest.approx(RR)
+    bits = bits_of(whole)
+    assert [bits_of(shuffled), bits_of(sent)] == [bits, bits]
+    reasons = [message for message in caplog.messages if message.startswith("lane scan")]
+    assert reasons[1] == (
+        "lane scan: the input is a DataFrame that only reads Parquet files; partitions by 4 buckets of u int64 hold "
+        "whole groups, so that no rows are shuffled"
+    )
+
+
+def test_buckets_that_do_not_fit_are_shuffled(
+    spark: SparkSession, bucketed: Bucketed, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Spark's hash of a number depends on its type, and that of two columns is another than that of one."""
+    caplog.set_level(logging.INFO, "sparkrank")
+    lists, truth = shop(spark)
+    of_two = [rows.withColumn("w", rows.u % 2) for rows in (lists, truth)]
+    narrow = lists.selectExpr("int(u) AS u", "i", "s")
+    of_floats = [rows.withColumn("u", rows.u.cast("double")) for rows in (lists, truth)]
+    unnumbered = bucketed(truth, 4, "u")
+    file = next(folder_of(spark, unnumbered).glob("*_00000.*.parquet"))
+    cases: dict[str, tuple[str, str, str | list[str]]] = {
+        "another number": (bucketed(lists, 4, "u"), bucketed(truth, 8, "u"), "u"),
+        "another type": (bucketed(narrow, 4, "u"), bucketed(truth, 4, "u"), "u"),
+        "a part of the group": (bucketed(of_two[0], 4, "u"), bucketed(of_two[1], 4, "u"), ["u", "w"]),
+        "all of the group": (bucketed(of_two[0], 4, "w", "u"), bucketed(of_two[1], 4, "w", "u"), ["u", "w"]),
+        "more than the group": (bucketed(of_two[0], 4, "w", "u"), bucketed(of_two[1], 4, "w", "u"), "u"),
+        "another column": (bucketed(lists, 4, "i"), bucketed(truth, 4, "i"), "u"),
+        "floats": (bucketed(of_floats[0], 4, "u"), bucketed(of_floats[1], 4, "u"), "u"),
+        "a file without a number": (bucketed(lists, 4, "u"), unnumbered, "u"),
+    }
+    file.rename(file.with_name("part-00000-other.parquet"))
+    spark.catalog.refreshTable(unnumbered)
+    for one, other, group in cases.values():
+        found = sr.evaluate(spark.table(one), truth=spark.table(other), **{**ASKED, "group": group})
+        assert found["rr"] == pytest.approx(RR)
+    whole = "partitions by {} hold whole groups, {}"
+    shuffled, not_all = "so that no rows are shuffled", "but not all files are in such partitions"
+    said = [message.rpartition("; ")[2] for message in caplog.messages if message.startswith("lane")]
+    assert dict(zip(cases, said, strict=True)) == {
+        "another number": whole.format("4 buckets of u int64, 8 buckets of u int64", not_all),
+        "another type": whole.format("4 buckets of u int32, 4 buckets of u int64", not_all),
+        "a part of the group": whole.format("4 buckets of u int64", shuffled),
+        "all of the group": whole.format("4 buckets of w int64, u int64", shuffled),
+        "more than the group": "lane scan: the input is a DataFrame that only reads Parquet files",
+        "another column": "lane scan: the input is a DataFrame that only reads Parquet files",
+        "floats": "lane scan: the input is a DataFrame that only reads Parquet files",
+        "a file without a number": whole.format("4 buckets of u int64", not_all),
+    }
+
+
+def test_a_user_whose_rows_stand_in_a_bucket_of_others_is_refused_by_name(
+    spark: SparkSession, bucketed: Bucketed
+) -> None:
+    lists, truth = (bucketed(rows, 4, "u") for rows in shop(spark))
+    folder = folder_of(spark, lists)
+    right = next(file for file in folder.glob("*_00000.*.parquet"))
+    right.with_name(right.name.replace("_00000.", "_00001.")).write_bytes(right.read_bytes())
+    spark.catalog.refreshTable(lists)
+    asked = {"truth": spark.table(truth), **ASKED}
+    with pytest.raises(
+        InputError,
+        match=r"^u \d+ is in .*: the partitions by 4 buckets of u int64 do not hold whole groups; write grouped: shuffle$",
+    ):
+        sr.evaluate(spark.table(lists), **asked)
+    assert sr.evaluate(spark.table(lists), grouped="shuffle", **asked)["rr"] > 0
 
 
 def test_frames_have_no_files_that_hold_groups(spark: SparkSession, tmp_path: Path) -> None:

@@ -61,7 +61,7 @@ class Selection:
         Raises :class:`FrameLaneNeededError` if only Spark can read the rows, and the errors of an
         :data:`~sparkrank.sources.protocol.Opener`.
         """
-        what, where = side.what, side.where
+        what = side.what
         open_source = opener_of(side)
         if open_source is None:
             if side.path is not None and side.format == HUDI:
@@ -70,6 +70,12 @@ class Selection:
             raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
         validate_present(side.paths, side.format, what)
         source = opened[what] = open_source(side, roles)
+        return cls.checked(source, side, roles, plan)
+
+    @classmethod
+    def checked(cls, source: Source, side: SideRows, roles: Roles, plan: Plan) -> Selection:
+        """Return the rows of ``side`` in its opened ``source``. Raises the errors of :meth:`open`."""
+        what, where = side.what, side.where
         selection = cls.of(source, roles, what, _condition(where, source, what))
         check_schema(selection.schema, roles, plan, what)
         source.check(roles, where)

@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
+from pyspark.sql import functions as F
 
 import sparkrank as sr
 from sparkrank.base.errors import InputError, SpecError
+from sparkrank.config import Spec
 from sparkrank.engines.spark import scan
+from sparkrank.jobs import evaluate_day
+from sparkrank.run.stages import Stages
 from sparkrank.sources import colocation
 from tests.engines.test_colocation import evaluated, lists, written
 from tests.spark.logs import bits_of
@@ -172,12 +176,42 @@ def test_a_user_whose_rows_stand_in_a_bucket_of_others_is_refused_by_name(
     right.with_name(right.name.replace("_00000.", "_00001.")).write_bytes(right.read_bytes())
     spark.catalog.refreshTable(lists)
     asked = {"truth": spark.table(truth), **ASKED}
-    with pytest.raises(
-        InputError,
-        match=r"^u \d+ is in .*: the partitions by 4 buckets of u int64 do not hold whole groups; write grouped: shuffle$",
-    ):
+    refused = "the partitions by 4 buckets of u int64 do not hold whole groups; write grouped: shuffle"
+    with pytest.raises(InputError, match=rf"^u \d+ is in .*: {refused}$"):
         sr.evaluate(spark.table(lists), **asked)
     assert sr.evaluate(spark.table(lists), grouped="shuffle", **asked)["rr"] > 0
+
+
+DAY, OTHER = "2026-11-19", "2026-11-18"
+
+
+def test_a_bucket_of_a_table_is_read_from_all_partitions_that_the_condition_leaves(
+    spark: SparkSession, bucketed: Bucketed, tmp_path: Path
+) -> None:
+    """Of each list two items are in the partition of the day, and the last one in another. Nobody opens a third."""
+    lists, truth = shop(spark)
+    days = lists.withColumn("dt", F.when(lists.i < 2, DAY).otherwise(OTHER))
+    torn = days.union(spark.range(1).selectExpr("id AS u", "id AS i", "0.5D AS s", "'2026-11-01' AS dt"))
+    table = bucketed(torn, 4, "u", days="dt")
+    for file in (folder_of(spark, table) / "dt=2026-11-01").glob("*.parquet"):
+        file.write_text("no Parquet")
+    document: dict[str, Any] = {
+        "truth": {"table": bucketed(truth, 4, "u")},
+        "metrics": ["rr"],
+        "output": {"path": f"{tmp_path}/out", "days": "replace"},
+    }
+    found = {}
+    for where in ("dt = '{date}'", f"dt IN ('{DAY}', '{OTHER}') AND s > 0.0"):
+        rows = {"table": table, "where": where, "columns": {"group": "u", "item": "i", "score": "s"}}
+        found[where] = evaluate_day(Spec.model_validate({"input": rows, **document}), DAY, spark, Stages())
+    assert {result.lane_reason for result in found.values()} == {
+        "the input is a bucketed table of Parquet files; partitions by 4 buckets of u int64 hold whole groups, so that "
+        "no rows are shuffled"
+    }
+    assert [result.metrics["value"].to_pylist() for result in found.values()] == [
+        [(1 / 2 + 0) / 2],
+        [pytest.approx(RR)],
+    ]
 
 
 def test_frames_have_no_files_that_hold_groups(spark: SparkSession, tmp_path: Path) -> None:

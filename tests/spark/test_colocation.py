@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,19 +14,24 @@ from pyspark.sql import functions as F
 import sparkrank as sr
 from sparkrank.base.errors import InputError, SpecError
 from sparkrank.config import Spec
+from sparkrank.config.sections import Columns, Input
+from sparkrank.engines.lanes import Lane
 from sparkrank.engines.spark import scan
+from sparkrank.inputs.roles import Roles
 from sparkrank.jobs import evaluate_day
+from sparkrank.metrics import plan_of
 from sparkrank.run.stages import Stages
 from sparkrank.sources import colocation
 from tests.engines.test_colocation import evaluated, lists, written
 from tests.spark.logs import bits_of
+from tests.spark.small import lane_of
 from tests.wide_logs import LOGS, differences, written_whole
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     class Bucketed(Protocol):
-        def __call__(self, rows: DataFrame, buckets: int, *columns: str, days: str | None = None) -> str: ...
+        def __call__(self, rows: DataFrame, buckets: int, *columns: str, parts: Sequence[str] = ()) -> str: ...
 
 
 @pytest.mark.parametrize(("name", "grouped"), [("slices", "files"), ("truth", "folders"), ("exact", "sorted")])
@@ -64,10 +70,10 @@ def bucketed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[B
     monkeypatch.setattr("sparkrank.engines.spark.scan_lane.core_count", lambda spark: 1)
     names: list[str] = []
 
-    def write(rows: DataFrame, buckets: int, *columns: str, days: str | None = None) -> str:
+    def write(rows: DataFrame, buckets: int, *columns: str, parts: Sequence[str] = ()) -> str:
         names.append(f"bucketed_{len(names)}")
         writer = rows.write.bucketBy(buckets, *columns)
-        (writer if days is None else writer.partitionBy(days)).saveAsTable(names[-1])
+        (writer.partitionBy(*parts) if parts else writer).saveAsTable(names[-1])
         return names[-1]
 
     yield write
@@ -192,26 +198,77 @@ def test_a_bucket_of_a_table_is_read_from_all_partitions_that_the_condition_leav
     lists, truth = shop(spark)
     days = lists.withColumn("dt", F.when(lists.i < 2, DAY).otherwise(OTHER))
     torn = days.union(spark.range(1).selectExpr("id AS u", "id AS i", "0.5D AS s", "'2026-11-01' AS dt"))
-    table = bucketed(torn, 4, "u", days="dt")
-    for file in (folder_of(spark, table) / "dt=2026-11-01").glob("*.parquet"):
+    table = bucketed(torn.withColumn("town", F.lit("Köln: a/b")), 4, "u", parts=["dt", "town"])
+    for file in (folder_of(spark, table) / "dt=2026-11-01").rglob("*.parquet"):
         file.write_text("no Parquet")
     document: dict[str, Any] = {
         "truth": {"table": bucketed(truth, 4, "u")},
         "metrics": ["rr"],
-        "output": {"path": f"{tmp_path}/out", "days": "replace"},
+        "output": {"path": f"{tmp_path}/out"},
     }
     found = {}
     for where in ("dt = '{date}'", f"dt IN ('{DAY}', '{OTHER}') AND s > 0.0"):
         rows = {"table": table, "where": where, "columns": {"group": "u", "item": "i", "score": "s"}}
         found[where] = evaluate_day(Spec.model_validate({"input": rows, **document}), DAY, spark, Stages())
-    assert {result.lane_reason for result in found.values()} == {
-        "the input is a bucketed table of Parquet files; partitions by 4 buckets of u int64 hold whole groups, so that "
-        "no rows are shuffled"
-    }
+    whole = "partitions by 4 buckets of u int64 hold whole groups, so that no rows are shuffled"
+    reasons = {result.lane_reason for result in found.values()}
+    assert reasons == {f"the input is a bucketed table of Parquet files; {whole}"}
     assert [result.metrics["value"].to_pylist() for result in found.values()] == [
         [(1 / 2 + 0) / 2],
         [pytest.approx(RR)],
     ]
+
+
+def test_spark_reads_a_bucketed_table_that_is_more_than_its_files(
+    spark: SparkSession, bucketed: Bucketed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And says that it is bucketed. Each table differs in one way from the first, which Arrow reads."""
+    rows = spark.range(40).selectExpr("string(id % 9) AS u", "0.5D AS s", "id % 2 AS y")
+    rows = rows.withColumn("dt", F.when(rows.y == 0, DAY).otherwise(OTHER))
+    table = bucketed(rows, 2, "u", parts=["dt"])
+    of_dates = bucketed(rows.withColumn("dt", F.to_date("dt")), 2, "u", parts=["dt"])
+    folder = folder_of(spark, table)
+    lanes = {}
+
+    def lane(name: str = table, **more: str) -> Lane:
+        given = Input(table=name, columns=Columns(group=["u"], score="s", label="y"), **more)
+        return lane_of(given, "auto", Roles.of(["u"], "y", "s"), plan_of(["ap"], ["s"], ["u"]), spark)
+
+    def moved(day: str, where: Path) -> None:
+        spark.sql(f"ALTER TABLE {table} PARTITION (dt = '{day}') SET LOCATION '{where}'")
+
+    first = lane(where=f"dt = '{DAY}'")
+    assert (first.name, first.rows()) == ("scan", 20)
+    lanes["another condition"] = lane(where="y = 0 OR y = 1")
+    for name, kind, options in (("padded texts", "CHAR(3)", ""), ("an option", "STRING", "OPTIONS (mergeSchema true)")):
+        columns, how = f"(u {kind}, s DOUBLE, y BIGINT)", f"{options} CLUSTERED BY (u) INTO 2 BUCKETS"
+        spark.sql(f"CREATE TABLE bucketed_by_sql {columns} USING parquet {how}")
+        spark.sql("INSERT INTO bucketed_by_sql VALUES ('a', 0.5D, 1)")
+        lanes[name] = lane("bucketed_by_sql")
+        spark.sql("DROP TABLE bucketed_by_sql")
+    lanes["days that are dates"] = lane(of_dates, where=f"dt = '{DAY}'")
+    lanes["no rows"] = lane(where="dt = '2026-11-20'")
+    moved(OTHER, folder / f"dt={DAY}")
+    lanes["a folder twice"] = lane()
+    moved(DAY, folder / f"dt={OTHER}")
+    lanes["folders of each other"] = lane()
+    shutil.copytree(folder / f"dt={DAY}", tmp_path / f"dt={DAY}")
+    moved(OTHER, folder / f"dt={OTHER}")
+    moved(DAY, tmp_path / f"dt={DAY}")
+    lanes["a folder elsewhere"] = lane()
+    moved(DAY, folder / f"dt={DAY}")
+    assert lane().name == "scan"
+    spark.catalog.cacheTable(table)
+    lanes["a cached table"] = lane()
+    spark.catalog.uncacheTable(table)
+    spark.table(table).createOrReplaceTempView("bucketed_rows")
+    lanes["a view"] = lane("bucketed_rows")
+    spark.catalog.dropTempView("bucketed_rows")
+    monkeypatch.setenv("SPARKRANK_PRIVATE_SPARK", "0")
+    lanes["public interfaces alone"] = lane()
+    assert [name for name, each in lanes.items() if each.name != "frame"] == []
+    said = "; buckets of input hold whole groups: path with grouped: files may save the shuffle"
+    assert [name for name, each in lanes.items() if not each.reason.endswith(said)] == ["a view"]
 
 
 def test_frames_have_no_files_that_hold_groups(spark: SparkSession, tmp_path: Path) -> None:

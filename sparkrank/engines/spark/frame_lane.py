@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
+from sparkrank.base.errors import itemize
 from sparkrank.engines.input_frames import settings_of_frame, spark_frame
+from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.failures import task_errors
+from sparkrank.engines.spark.spark_tables import bucket_columns
 from sparkrank.sources.columns import check_schema
 from sparkrank.sources.joined_types import check_joined
 
@@ -63,6 +66,18 @@ class FrameLane:
         reason = left or f"lane is {cls.name}"
         if (what := request.frame_side) is not None:
             reason = f"the {what} is a Spark DataFrame"
+        bucketed = [
+            side.what
+            for side, roles in request.sides
+            if request.grouped == AUTO
+            and side.table is not None
+            and (columns := bucket_columns(session, side.table))
+            and set(columns).issubset(roles.group)
+        ]
+        if bucketed:
+            reason += (
+                f"; buckets of {itemize(bucketed)} hold whole groups: path with grouped: files may save the shuffle"
+            )
         return cls(frames, request.roles, reason)
 
     @cached_property

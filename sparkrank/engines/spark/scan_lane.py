@@ -41,9 +41,9 @@ class ScanLane(SidesLane):
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
-        frames = [_scan_of(side, request.session) for side, _ in request.sides if side.is_frame]
+        frames = [side for side, _ in request.sides if side.is_frame]
         what = request.memory_side
-        if frames and (what is not None or None in frames):
+        if frames and (what is not None or None in (_scan_of(side, request.session) for side in frames)):
             return f"the {request.frame_side} is a Spark DataFrame"
         if request.is_in_memory:
             return f"the {what} is a table in memory"

@@ -50,6 +50,12 @@ def frame_of_table(side: SideRows, spark: SparkSession) -> DataFrame:
     return frame
 
 
+def bucket_columns(spark: SparkSession, table: str) -> list[str]:
+    """Return the columns by whose hash the rows of a table are in files. Empty if there are none, or none is known."""
+    described = {row[0]: row[1] for row in _rows(spark, f"DESCRIBE EXTENDED {table}")}
+    return [quoted for quoted, _ in _PART.findall(described.get("Bucket Columns", "")) if quoted]
+
+
 def _split(table: str) -> tuple[list[str], str]:
     """Return the parts of a table's name: those of its schema (perhaps none), and the last one."""
     parts = [quoted.replace("``", "`") or plain.strip() for quoted, plain in _PART.findall(table)]

@@ -246,6 +246,9 @@ def test_spark_reads_a_bucketed_table_that_is_more_than_its_files(
         spark.sql("INSERT INTO bucketed_by_sql VALUES ('a', 0.5D, 1)")
         lanes[name] = lane("bucketed_by_sql")
         spark.sql("DROP TABLE bucketed_by_sql")
+    mixed = bucketed(rows.withColumn("hour", F.lit(7)), 2, "u", parts=["dt", "hour"])
+    assert lane(mixed, where="hour = 7").name == "scan"
+    lanes["days beside numbers"] = lane(mixed, where=f"dt = '{DAY}'")  # which folders alone say are dates
     lanes["days that are dates"] = lane(of_dates, where=f"dt = '{DAY}'")
     lanes["no rows"] = lane(where="dt = '2026-11-20'")
     moved(OTHER, folder / f"dt={DAY}")

@@ -13,7 +13,7 @@ from sparkrank.base.errors import itemize
 from sparkrank.engines.input_frames import settings_of_frame, spark_frame
 from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.failures import task_errors
-from sparkrank.engines.spark.spark_tables import bucket_columns
+from sparkrank.engines.spark.spark_tables import is_bucketed
 from sparkrank.sources.columns import check_schema
 from sparkrank.sources.joined_types import check_joined
 
@@ -69,15 +69,11 @@ class FrameLane:
         bucketed = [
             side.what
             for side, roles in request.sides
-            if request.grouped == AUTO
-            and side.table is not None
-            and (columns := bucket_columns(session, side.table))
-            and set(columns).issubset(roles.group)
+            if side.table is not None and is_bucketed(session, side.table, roles.group)
         ]
-        if bucketed:
-            reason += (
-                f"; buckets of {itemize(bucketed)} hold whole groups: path with grouped: files may save the shuffle"
-            )
+        if bucketed and request.grouped == AUTO:
+            remedy = "path with grouped: files may save the shuffle"
+            reason += f"; buckets of {itemize(bucketed)} hold whole groups: {remedy}"
         return cls(frames, request.roles, reason)
 
     @cached_property

@@ -50,10 +50,11 @@ def frame_of_table(side: SideRows, spark: SparkSession) -> DataFrame:
     return frame
 
 
-def bucket_columns(spark: SparkSession, table: str) -> list[str]:
-    """Return the columns by whose hash the rows of a table are in files. Empty if there are none, or none is known."""
+def is_bucketed(spark: SparkSession, table: str, group: Sequence[str]) -> bool:
+    """Return whether Spark or Hive put the rows of ``table`` into files by the hash of columns of ``group`` alone."""
     described = {row[0]: row[1] for row in _rows(spark, f"DESCRIBE EXTENDED {table}")}
-    return [quoted for quoted, _ in _PART.findall(described.get("Bucket Columns", "")) if quoted]
+    columns = {quoted for quoted, _ in _PART.findall(described.get("Bucket Columns", "")) if quoted}
+    return bool(columns) and columns.issubset(group)
 
 
 def _split(table: str) -> tuple[list[str], str]:

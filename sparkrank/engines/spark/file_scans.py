@@ -21,6 +21,7 @@ from pyspark.sql.pandas.types import from_arrow_type
 from sparkrank.base.errors import FrameLaneNeededError
 from sparkrank.engines.spark.files import path_of
 from sparkrank.engines.spark.session_features import is_connect, setting
+from sparkrank.engines.spark.spark_tables import frame_of_table
 from sparkrank.sources.colocation import bucket_number
 from sparkrank.sources.files import Listing
 from sparkrank.sources.folders import PartitionTypes, folder_values
@@ -67,15 +68,16 @@ class FileScan:
     bucket_columns: tuple[str, ...] = ()
 
     @classmethod
-    def of_table(cls, spark: SparkSession, table: str, where: str | None) -> FileScan | None:
-        """Return the scan of the bucketed ``table``, without files in which ``where`` is true of no row.
+    def of_table(cls, side: SideRows, spark: SparkSession) -> FileScan | None:
+        """Return the scan of the table of ``side``, without files of partitions where its condition is never true.
 
-        None if reading the table may be more than a scan.
+        None if the table is not bucketed, or reading it may be more than a scan.
         """
         try:
-            return cls.of(spark.read.table(table), where)
+            scan = cls.of(frame_of_table(side, spark), side.where)
         except Exception:  # noqa: BLE001 - the lane frame reads it again, and says what is wrong
             return None
+        return scan if scan is not None and scan.buckets else None  # a path may stand in place of a table
 
     @classmethod
     def of(cls, frame: DataFrame, where: str | None = None) -> FileScan | None:

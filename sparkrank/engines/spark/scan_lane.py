@@ -108,4 +108,4 @@ def _scan_of(side: SideRows, session: SparkSession | None) -> FileScan | None:
 
     if side.is_frame:
         return FileScan.of(side.given)
-    return None if side.table is None or session is None else FileScan.of_table(session, side.table, side.where)
+    return None if side.table is None or session is None else FileScan.of_table(side, session)

@@ -137,21 +137,20 @@ def test_buckets_that_do_not_fit_are_shuffled(
 ) -> None:
     """Spark's hash of a number depends on its type, and that of two columns is another than that of one."""
     caplog.set_level(logging.INFO, "sparkrank")
-    lists, truth = shop(spark)
-    of_two = [rows.withColumn("w", rows.u % 2) for rows in (lists, truth)]
-    narrow = lists.selectExpr("int(u) AS u", "i", "s")
-    of_floats = [rows.withColumn("u", rows.u.cast("double")) for rows in (lists, truth)]
-    unnumbered = bucketed(truth, 4, "u")
+    lists, truth = (rows.withColumn("w", rows.u % 2) for rows in shop(spark))
+    by_user, true, unnumbered = bucketed(lists, 4, "u"), bucketed(truth, 4, "u"), bucketed(truth, 4, "u")
+    by_both = bucketed(lists, 4, "w", "u"), bucketed(truth, 4, "w", "u")
+    of_floats = [bucketed(rows.withColumn("u", rows.u.cast("double")), 4, "u") for rows in (lists, truth)]
     file = next(folder_of(spark, unnumbered).glob("*_00000.*.parquet"))
     cases: dict[str, tuple[str, str, str | list[str]]] = {
-        "another number": (bucketed(lists, 4, "u"), bucketed(truth, 8, "u"), "u"),
-        "another type": (bucketed(narrow, 4, "u"), bucketed(truth, 4, "u"), "u"),
-        "a part of the group": (bucketed(of_two[0], 4, "u"), bucketed(of_two[1], 4, "u"), ["u", "w"]),
-        "all of the group": (bucketed(of_two[0], 4, "w", "u"), bucketed(of_two[1], 4, "w", "u"), ["u", "w"]),
-        "more than the group": (bucketed(of_two[0], 4, "w", "u"), bucketed(of_two[1], 4, "w", "u"), "u"),
-        "another column": (bucketed(lists, 4, "i"), bucketed(truth, 4, "i"), "u"),
-        "floats": (bucketed(of_floats[0], 4, "u"), bucketed(of_floats[1], 4, "u"), "u"),
-        "a file without a number": (bucketed(lists, 4, "u"), unnumbered, "u"),
+        "another number": (by_user, bucketed(truth, 8, "u"), "u"),
+        "another type": (bucketed(lists.withColumn("u", lists.u.cast("int")), 4, "u"), true, "u"),
+        "a part of the group": (by_user, true, ["u", "w"]),
+        "all of the group": (*by_both, ["u", "w"]),
+        "more than the group": (*by_both, "u"),
+        "another column": (bucketed(lists, 4, "i"), true, "u"),
+        "floats": (of_floats[0], of_floats[1], "u"),
+        "a file without a number": (by_user, unnumbered, "u"),
     }
     file.rename(file.with_name("part-00000-other.parquet"))
     spark.catalog.refreshTable(unnumbered)
@@ -167,7 +166,7 @@ def test_buckets_that_do_not_fit_are_shuffled(
         "a part of the group": whole.format("4 buckets of u int64", shuffled),
         "all of the group": whole.format("4 buckets of w int64, u int64", shuffled),
         "more than the group": "lane scan: the input is a DataFrame that only reads Parquet files",
-        "another column": "lane scan: the input is a DataFrame that only reads Parquet files",
+        "another column": whole.format("4 buckets of u int64", not_all),
         "floats": "lane scan: the input is a DataFrame that only reads Parquet files",
         "a file without a number": whole.format("4 buckets of u int64", not_all),
     }

@@ -108,7 +108,7 @@ class FileScan:
             kind != f"{_FILES}LogicalRelation"
             or plan.isStreaming()
             or _name(relation := plan.relation()) != f"{_FILES}HadoopFsRelation"
-            # Spark calls no table of Hive bucketed, whose hashes are others
+            # Spark's plan calls no table of Hive bucketed, because Hive hashes in another way
             or (bucketed := relation.bucketSpec()).isDefined() != plan.catalogTable().isDefined()
             or _name(relation.fileFormat()) != f"{_FILES}parquet.ParquetFileFormat"
             or relation.options().keySet().mkString(",") not in ("", "path")

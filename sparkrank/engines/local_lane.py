@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sparkrank.engines.request import Request
     from sparkrank.engines.result import PassResult
     from sparkrank.metrics import Plan
-    from sparkrank.sources.protocol import Source
+    from sparkrank.sources.protocol import Partitioning, Source
     from sparkrank.states.item_table import ItemTable, ItemValues
 
 L = TypeVar("L", bound="SidesLane")
@@ -87,7 +87,7 @@ class SidesLane:
 
 
 def _by_partitions(
-    sides: Sides, plan: Plan, ways: Sequence[Mapping[str, str]], cores: int | None
+    sides: Sides, plan: Plan, ways: Sequence[Partitioning], cores: int | None
 ) -> tuple[Colocation | None, str]:
     """Return the colocation that ``auto`` uses if files are in partitions by the group key, and the reason.
 

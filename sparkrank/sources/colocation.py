@@ -102,7 +102,7 @@ class Colocation:
         return (*partition, number) if values or number is not None else (file.path,)
 
 
-def shared_names(every: Sequence[Mapping[str, str]]) -> tuple[str, ...]:
+def shared_names(every: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
     """Return the names that all mappings of ``every`` have."""
     return tuple(name for name in (every[0] if every else ()) if all(name in some for some in every))
 

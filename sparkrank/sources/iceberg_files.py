@@ -21,6 +21,7 @@ from sparkrank.sources.iceberg_metadata import (
     time_of,
 )
 from sparkrank.sources.parquet import TablePartitions
+from sparkrank.sources.protocol import Partitioning
 
 if TYPE_CHECKING:
     from pyiceberg.expressions import BooleanExpression
@@ -107,7 +108,7 @@ def partitions_of(table: Table, schema: Schema, files: Mapping[str, FileScanTask
     from pyiceberg.transforms import BucketTransform, IdentityTransform
 
     columns = {column.field_id: column.name for column in schema.fields}
-    ways: dict[int, dict[str, str]] = {}  # by the number of the partitioning, which may have changed between files
+    ways: dict[int, Partitioning] = {}  # by the number of the partitioning, which may have changed between files
     values: dict[str, dict[str, str]] = {}
     for path, task in files.items():
         parts = [
@@ -116,7 +117,7 @@ def partitions_of(table: Table, schema: Schema, files: Mapping[str, FileScanTask
             if isinstance(part.transform, (BucketTransform, IdentityTransform))
             and (column := columns.get(part.source_id)) is not None
         ]
-        ways[task.file.spec_id] = {name: column for name, column, _ in parts}
+        ways[task.file.spec_id] = {name: (column,) for name, column, _ in parts}
         values[path] = {name: value for name, _, value in parts}
     return TablePartitions(list(ways.values()), values)
 

@@ -22,7 +22,7 @@ from sparkrank.sources.folders import PartitionTypes, folder_values
 from sparkrank.sources.integrity import Stamp, unchanged
 from sparkrank.sources.missing_columns import READING_THREADS, lacking_column, lacking_columns, validate_columns
 from sparkrank.sources.nested import lacks, leaf_batches, shape_of
-from sparkrank.sources.protocol import FileSplit, Split
+from sparkrank.sources.protocol import FileSplit, Partitioning, Split
 from sparkrank.sources.sizes import as_rows, rows_of_elements, stored_bytes
 from sparkrank.sources.stored_files import StoredFiles
 from sparkrank.sources.types import stored_schema
@@ -47,7 +47,7 @@ class ParquetSplit:
 class TablePartitions(NamedTuple):
     """The partitions of files that the metadata of a table names: its partitionings, and the values of each path."""
 
-    partitionings: Sequence[Mapping[str, str]]
+    partitionings: Sequence[Partitioning]
     values: Mapping[str, Mapping[str, str]]
 
 
@@ -112,8 +112,9 @@ class ParquetInput:
         return cls(schema, fragments, sum(rows), lacking, folders, stored)
 
     @property
-    def partitionings(self) -> Sequence[Mapping[str, str]]:
-        return [{name: name for name in self.folders.names}] if self.in_table is None else self.in_table.partitionings
+    def partitionings(self) -> Sequence[Partitioning]:
+        in_folders = {name: (name,) for name in self.folders.names}
+        return [in_folders] if self.in_table is None else self.in_table.partitionings
 
     @property
     def warnings(self) -> list[str]:

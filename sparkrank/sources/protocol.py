@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from sparkrank.sources.side_rows import SideRows
 
 
+# The names of the values that all rows of a file share, each with the columns from which it is made.
+Partitioning: TypeAlias = Mapping[str, Sequence[str]]
+
+
 class Split(NamedTuple):
     """The rows that one task reads, in tables of bounded size. ``first`` is the index of the first row in a source."""
 
@@ -54,10 +58,10 @@ class Source(Protocol):
         """The schema of all columns, including columns that folder names give."""
 
     @property
-    def partitionings(self) -> Sequence[Mapping[str, str]]:
+    def partitionings(self) -> Sequence[Partitioning]:
         """The ways in which files are divided by values that all rows of a file share, as the metadata or folders say.
 
-        Each way maps the names of such values to the columns from which they are made. Each file follows one way.
+        Each file follows one way.
         """
 
     @property
@@ -98,7 +102,7 @@ class RowsWithoutFiles:
     pushes_conditions: ClassVar[bool] = False
 
     @property
-    def partitionings(self) -> Sequence[Mapping[str, str]]:
+    def partitionings(self) -> Sequence[Partitioning]:
         return [{}]
 
     @property

@@ -21,7 +21,7 @@ from sparkrank.sources.formats import opener_of
 from sparkrank.sources.joined_types import check_joined
 from sparkrank.sources.lakes import HUDI
 from sparkrank.sources.nested import nested_schema, shape_of
-from sparkrank.sources.protocol import FileSplit, Source, Split
+from sparkrank.sources.protocol import FileSplit, Partitioning, Source, Split
 from sparkrank.sources.reader_options import spark_package
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.stored_files import validate_present
@@ -61,7 +61,7 @@ class Selection:
         Raises :class:`FrameLaneNeededError` if only Spark can read the rows, and the errors of an
         :data:`~sparkrank.sources.protocol.Opener`.
         """
-        what, where = side.what, side.where
+        what = side.what
         open_source = opener_of(side)
         if open_source is None:
             if side.path is not None and side.format == HUDI:
@@ -70,6 +70,12 @@ class Selection:
             raise FrameLaneNeededError(f"the {what} is not plain Parquet named by path")
         validate_present(side.paths, side.format, what)
         source = opened[what] = open_source(side, roles)
+        return cls.checked(source, side, roles, plan)
+
+    @classmethod
+    def checked(cls, source: Source, side: SideRows, roles: Roles, plan: Plan) -> Selection:
+        """Return the rows of ``side`` in its opened ``source``. Raises the errors of :meth:`open`."""
+        what, where = side.what, side.where
         selection = cls.of(source, roles, what, _condition(where, source, what))
         check_schema(selection.schema, roles, plan, what)
         source.check(roles, where)
@@ -206,18 +212,18 @@ class Sides:
         ]
 
     @property
-    def group_partitions(self) -> list[Mapping[str, str]]:
-        """The partitionings of all inputs, without values that are not made of a group column of one name and type.
+    def group_partitions(self) -> list[Partitioning]:
+        """The partitionings of all inputs, without values that are not made of group columns of one name alone.
 
         Floating-point columns do not count: 0.0 and -0.0 are one group, but may be in two partitions.
         """
         columns = set()
         for names in zip(*(roles.group for _, roles in self.pairs), strict=True):
-            kinds = {selection.schema.field(name).type for (selection, _), name in zip(self.pairs, names, strict=True)}
-            if len(set(names)) == len(kinds) == 1 and not any(map(pa.types.is_floating, kinds)):
+            kinds = [selection.schema.field(name).type for (selection, _), name in zip(self.pairs, names, strict=True)]
+            if len(set(names)) == 1 and not any(map(pa.types.is_floating, kinds)):
                 columns.add(names[0])
         return [
-            {name: column for name, column in way.items() if column in columns}
+            {name: made_of for name, made_of in way.items() if columns.issuperset(made_of)}
             for selection, _ in self.pairs
             for way in selection.source.partitionings
         ]

@@ -28,7 +28,7 @@ from sparkrank.sources.integrity import Stamp, unchanged
 from sparkrank.sources.joined_types import HEADER_REMEDY
 from sparkrank.sources.missing_columns import READING_THREADS, lacking_columns, outer_column, validate_columns
 from sparkrank.sources.nested import columns_at
-from sparkrank.sources.protocol import FileSplit, Split
+from sparkrank.sources.protocol import FileSplit, Partitioning, Split
 from sparkrank.sources.stored_files import StoredFiles
 from sparkrank.sources.text_schema import DdlField, arrow_type, is_set, option, typed_columns
 from sparkrank.sources.values import is_array
@@ -143,8 +143,8 @@ class TextInput:
         return cls(schema, fragments, lacking, stored, options, rows_per_byte, remedy, names_of)
 
     @property
-    def partitionings(self) -> list[Mapping[str, str]]:
-        return [{name: name for name in folder_values(self.fragments[0])}]
+    def partitionings(self) -> list[Partitioning]:
+        return [{name: (name,) for name in folder_values(self.fragments[0])}]
 
     @property
     def warnings(self) -> list[str]:

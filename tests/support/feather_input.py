@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyarrow import feather
 
 from sparkrank.sources.nested import columns_at
-from sparkrank.sources.protocol import FileSplit, Split
+from sparkrank.sources.protocol import FileSplit, Partitioning, Split
 from sparkrank.sources.stored_files import StoredFiles
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class FeatherInput:
         return cls(files, tables[0].schema, tuple(table.num_rows for table in tables))
 
     @property
-    def partitionings(self) -> list[Mapping[str, str]]:
+    def partitionings(self) -> list[Partitioning]:
         return [{}]
 
     @property

@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
+from sparkrank.base.errors import itemize
 from sparkrank.engines.input_frames import settings_of_frame, spark_frame
+from sparkrank.engines.request import AUTO
 from sparkrank.engines.spark.failures import task_errors
+from sparkrank.engines.spark.spark_tables import is_bucketed
 from sparkrank.sources.columns import check_schema
 from sparkrank.sources.joined_types import check_joined
 
@@ -63,6 +66,14 @@ class FrameLane:
         reason = left or f"lane is {cls.name}"
         if (what := request.frame_side) is not None:
             reason = f"the {what} is a Spark DataFrame"
+        bucketed = [
+            side.what
+            for side, roles in request.sides
+            if side.table is not None and is_bucketed(session, side.table, roles.group)
+        ]
+        if bucketed and request.grouped == AUTO:
+            remedy = "path with grouped: files may save the shuffle"
+            reason += f"; buckets of {itemize(bucketed)} hold whole groups: {remedy}"
         return cls(frames, request.roles, reason)
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -42,7 +43,7 @@ class ScanLane(SidesLane):
     def why_not(cls, request: Request) -> str | None:
         frames = [side for side, _ in request.sides if side.is_frame]
         what = request.memory_side
-        if frames and (what is not None or None in map(_scan_of, frames)):
+        if frames and (what is not None or None in (_scan_of(side, request.session) for side in frames)):
             return f"the {request.frame_side} is a Spark DataFrame"
         if request.is_in_memory:
             return f"the {what} is a table in memory"
@@ -53,9 +54,14 @@ class ScanLane(SidesLane):
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> ScanLane:  # noqa: ARG003
         assert request.session is not None  # noqa: S101 - see why_not
-        if (what := request.frame_side) is not None:
-            sides = _opened_scans(request, opened)
-            reason = f"the {what} is a DataFrame that only reads Parquet files"
+        scans = [_scan_of(side, request.session) for side, _ in request.sides]
+        if any(scans):
+            sides = _opened_scans(request, scans, opened)
+            what, kind = request.frame_side, "DataFrame that only reads Parquet files"
+            if what is None:
+                kind = "bucketed table of Parquet files"
+                what = next(side.what for (side, _), scan in zip(request.sides, scans, strict=True) if scan)
+            reason = f"the {what} is a {kind}"
         else:
             sides = Sides.open(request.sides, request.roles, request.plan, opened)
             kind = request.impressions[0].format
@@ -82,13 +88,12 @@ class ScanLane(SidesLane):
             return pick_from_files(self.spark, self.narrowed(keys), plan, pick)
 
 
-def _opened_scans(request: Request, opened: dict[str, Source]) -> Sides:
-    """Open the files that DataFrames scan, and any paths beside them. The frame lane reports errors about these."""
-    scans = [(side, roles, _scan_of(side)) for side, roles in request.sides]
+def _opened_scans(request: Request, scans: Sequence[FileScan | None], opened: dict[str, Source]) -> Sides:
+    """Open the files of ``scans``, and any paths beside them. The frame lane reports errors about these."""
     try:
         pairs = [
             ((Selection.open if scan is None else scan.open)(side, roles, request.plan, opened), roles)
-            for side, roles, scan in scans
+            for (side, roles), scan in zip(request.sides, scans, strict=True)
         ]
         sides = Sides(pairs, request.roles)
         sides.check(request.plan)
@@ -97,10 +102,10 @@ def _opened_scans(request: Request, opened: dict[str, Source]) -> Sides:
     return sides
 
 
-def _scan_of(side: SideRows) -> FileScan | None:
-    """Return the scan of files that the DataFrame of an input (``side``) consists of, or None if it is none."""
-    if not side.is_frame:
-        return None
+def _scan_of(side: SideRows, session: SparkSession | None) -> FileScan | None:
+    """Return the scan of files of which the DataFrame or table of an input (``side``) consists, or None."""
     from sparkrank.engines.spark.file_scans import FileScan
 
-    return FileScan.of(side.given)
+    if side.is_frame:
+        return FileScan.of(side.given)
+    return None if side.table is None or session is None else FileScan.of_table(side, session)

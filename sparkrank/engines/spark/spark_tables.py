@@ -50,6 +50,13 @@ def frame_of_table(side: SideRows, spark: SparkSession) -> DataFrame:
     return frame
 
 
+def is_bucketed(spark: SparkSession, table: str, group: Sequence[str]) -> bool:
+    """Return whether Spark or Hive put the rows of ``table`` into files by the hash of columns of ``group`` alone."""
+    described = {row[0]: row[1] for row in _rows(spark, f"DESCRIBE EXTENDED {table}")}
+    columns = {quoted for quoted, _ in _PART.findall(described.get("Bucket Columns", "")) if quoted}
+    return bool(columns) and columns.issubset(group)
+
+
 def _split(table: str) -> tuple[list[str], str]:
     """Return the parts of a table's name: those of its schema (perhaps none), and the last one."""
     parts = [quoted.replace("``", "`") or plain.strip() for quoted, plain in _PART.findall(table)]

@@ -20,8 +20,8 @@ from sparkrank.ranking.value_columns import SEPARATOR, Arrays
 class BucketRows:
     """The rows of a bucket. Each column of ``table`` is converted to a numpy array when the column is first read.
 
-    ``items`` has the items of the rows as a dictionary array (None: not encoded yet). The dictionary may have other
-    items too.
+    ``items`` contains the items of the rows as a dictionary array (None: not encoded yet). The dictionary may have
+    other items too.
     """
 
     def __init__(self, table: pa.Table, items: pa.DictionaryArray | None = None) -> None:

@@ -48,7 +48,7 @@ def popularity_states(table: pa.Table) -> Partials:
 def relevant_items(rows: BucketRows, groups: Codes, plan: Plan) -> ItemCounts:
     """Return counts of the items of relevant rows: of the rows of the truth, if there is a truth, else of all ``rows``.
 
-    ``groups`` has the group of each row. Rows count even if the definitions of ``plan`` leave them out.
+    ``groups`` contains the group of each row. Rows count even if the definitions of ``plan`` leave them out.
     """
     had = is_relevant(rows.labels(), None)
     had = had & rows.truth if plan.joins else had

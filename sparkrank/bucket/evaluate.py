@@ -70,7 +70,7 @@ from sparkrank.states.unmatched import UnmatchedRow
 class BucketResult:
     """The partial results of a bucket, and its rows of the group table (None if the plan does not request one).
 
-    ``hashes`` has the hash of each group's key, or is None if the plan does not request them.
+    ``hashes`` contains the hash of each group's key, or is None if the plan does not request them.
     """
 
     partials: Partials
@@ -157,7 +157,7 @@ _SlicedModels: TypeAlias = "tuple[GroupSlice, Codes, list[RankedModel]]"
 def _sliced(ranked: RankedRows, part: Codes) -> list[_SlicedModels]:
     """Return (slice, part of each group, models) for the whole day and each slice that is not by relevant rows.
 
-    A part is one of 64 subsets of the groups. ``part`` has the part of each group.
+    A part is one of 64 subsets of the groups. ``part`` contains the part of each group.
     """
     of_rows = (sliced_rows(ranked.rows, ranked.plan, own) for own in ranked.plan.slices if not is_of_relevant(own))
     return [(WHOLE_DAY, part, ranked.models), *(_by_value(own, ranked, part) for own in of_rows)]
@@ -178,7 +178,7 @@ def _with_relevant(states: Partials, ranked: RankedRows, part: Codes) -> Partial
 def _states(of_labels: Sequence[Sequence[_SlicedModels]], plans: Sequence[Plan]) -> Partials:
     """Return the states of all slices. ``of_labels`` has the results of :func:`_sliced` for each label that is read.
 
-    ``plans`` has the plan of each label.
+    ``plans`` contains the plan of each label.
     """
     every = [own for parts in of_labels for own in parts]
     sliced = [(model, values) for values, _, models in every for model in models]
@@ -203,9 +203,9 @@ def _drop_cached(models: Sequence[RankedModel]) -> None:
 class RankedRows(NamedTuple):
     """The rows that can be evaluated, with their groups, their judgments, and the rankings of each model.
 
-    ``plan`` has the metrics of the label that the rows have here. ``hashes`` has the hashes of the keys of all groups,
-    including rejected groups and groups that are only in the past, or is None if the plan does not request them.
-    ``whole`` has the bucket's group for each of ``groups``, or is None if they are the same.
+    ``plan`` contains the metrics of the label that the rows have here. ``hashes`` contains the hashes of the keys of
+    all groups, including rejected groups and groups that are only in the past, or is None if the plan does not request
+    them. ``whole`` contains the bucket's group for each of ``groups``, or is None if they are the same.
     """
 
     rows: BucketRows
@@ -306,7 +306,7 @@ def ranked_models(
 ) -> list[RankedModel]:
     """Return the rankings of each model, with further rankings by assumed labels and by labels of checks.
 
-    ``alike`` has the same models with other labels of the same rows. Their order of the rows is used again.
+    ``alike`` contains the same models with other labels of the same rows. Their order of the rows is used again.
     """
     assumed = {assumption: judged.assuming(assumption) for assumption in plan.assumptions}
     others = {own: (rows, _rankings(rows, plan, Counter())) for own, rows in assumed.items() if rows is not judged}
@@ -343,7 +343,7 @@ def _rankings(
 ) -> list[tuple[Ranking, ListedRows]]:
     """Return the ranking and the list of each model. All share one set of judgments, unless a list repeats items.
 
-    ``orders`` has the rows of each model in the order of their scores, or is None if they are not sorted yet.
+    ``orders`` contains the rows of each model in the order of their scores, or is None if they are not sorted yet.
     """
     references, propensities = _references(judged, plan), propensities_of(judged.rows, plan)
     columns, totals = _columns(judged, plan), _totals(plan)

@@ -53,8 +53,8 @@ class ExplainedMetric:
 
     ``value`` is the group's value in the group table. It is NaN if it is undefined or if the metric is not a mean over
     groups (``is_mean`` is false). ``counts_as`` is the value that enters the mean, NaN if the group is left out. The
-    ``steps`` compute the value from the columns of ``tables``, the first of which is the list. ``notes`` has remarks
-    that numbers cannot express.
+    ``steps`` compute the value from the columns of ``tables``, the first of which is the list. ``notes`` contains
+    remarks that numbers cannot express.
     """
 
     metric: str
@@ -72,7 +72,7 @@ class ExplainedMetric:
 
 @dataclass(frozen=True)
 class ExplainedGroup:
-    """One group, or one list of an input with arrays. ``counts`` has the number of rejected rows by reason."""
+    """One group, or one list of an input with arrays. ``counts`` contains the number of rejected rows by reason."""
 
     metrics: tuple[ExplainedMetric, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class ExplainedGroup:
 
 @dataclass(frozen=True)
 class ExplainedKey:
-    """The explanation of one group key. ``groups`` has one group, or several lists if arrays have the same key."""
+    """The explanation of one group key. ``groups`` contains one group, or several lists if arrays have the same key."""
 
     key: Mapping[str, Any]
     groups: tuple[ExplainedGroup, ...]

@@ -26,7 +26,7 @@ FIRST_LABEL = label_column(0)  # the first label, in rows whose label is another
 class RowsOfLabel(NamedTuple):
     """The ``rows`` of a bucket with the label that some metrics read, and their ``groups``.
 
-    ``whole`` has the bucket's group for each of ``groups``, or is None if no row is left out.
+    ``whole`` contains the bucket's group for each of ``groups``, or is None if no row is left out.
     """
 
     rows: BucketRows

@@ -21,7 +21,7 @@ from sparkrank.numeric.array_types import Codes, Flags, Ints
 class ListedPairs:
     """The (group, item) ``pairs`` of the past whose group has a row in ``rows``.
 
-    ``group`` has the number of each row's group, ``own`` the number of each pair's group, and ``groups`` is their
+    ``group`` contains the number of each row's group, ``own`` the number of each pair's group, and ``groups`` is their
     count.
     """
 

@@ -23,8 +23,8 @@ from sparkrank.ranking.ranking import Scores
 class ListedRows(NamedTuple):
     """The rows of a bucket that are in the list of one model.
 
-    ``scores`` has the score of each listed row. ``retrieved`` has the indices of these rows (None if all are listed).
-    ``best`` has the rows that get credit for their items (None if all listed rows do).
+    ``scores`` contains the score of each listed row. ``retrieved`` contains the indices of these rows (None if all are
+    listed). ``best`` contains the rows that get credit for their items (None if all listed rows do).
     """
 
     scores: Scores
@@ -42,7 +42,7 @@ class ListedRows(NamedTuple):
 def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> ListedRows:
     """Return the list of the ``index``-th model. Adds the number of repeated items to ``counts``.
 
-    If ``plan`` has ``duplicates=first``, the list is without them; with ``once``, they get no credit.
+    If ``plan`` contains ``duplicates=first``, the list is without them; with ``once``, they get no credit.
     """
     column = score_column(index)
     retrieved = judged.rows.rows_with(column)

@@ -29,14 +29,14 @@ Finder: TypeAlias = Callable[
 class Matches:
     """The result of matching list rows with truth rows.
 
-    ``items`` has the items of list rows, then of truth rows: integers, or indices into ``distinct`` if it is not None.
-    ``labels`` has the label of each truth row, and ``with_label`` flags the truth rows with one. ``row`` has the truth
-    row that gives each list row its label, or -1. ``fates`` says what becomes of each truth row: it is :data:`BEATEN`
-    if it has no label or if another truth row of its item takes precedence, and else :data:`LISTED` or
-    :data:`UNLISTED`. ``overruled`` counts truth rows that lose to a higher label, and ``joined`` the groups with both
-    list and truth rows. ``with_truth`` flags the groups with a judged item (one with a label in the truth). ``pairs``
-    counts the pairs of a list row and a judged item of its group, and ``places`` the judged items that would fit into
-    the lists of their groups. ``twins`` are the list rows with the same group and item as another list row.
+    ``items`` contains the items of list rows, then of truth rows: integers, or indices into ``distinct`` if it is not
+    None. ``labels`` contains the label of each truth row, and ``with_label`` flags the truth rows with one. ``row``
+    contains the truth row that gives each list row its label, or -1. ``fates`` says what becomes of each truth row: it
+    is :data:`BEATEN` if it has no label or if another truth row of its item takes precedence, and else :data:`LISTED`
+    or :data:`UNLISTED`. ``overruled`` counts truth rows that lose to a higher label, and ``joined`` the groups with
+    both list and truth rows. ``with_truth`` flags the groups with a judged item (one with a label in the truth).
+    ``pairs`` counts the pairs of a list row and a judged item of its group, and ``places`` the judged items that would
+    fit into the lists of their groups. ``twins`` are the list rows with the same group and item as another list row.
     """
 
     items: Ints

@@ -72,8 +72,8 @@ def propensities_of(rows: BucketRows, plan: Plan) -> Floats | None:
 def with_propensities(read: pa.Table, truth: BucketRows, pair: Codes | Ints, row: Codes, plan: Plan) -> pa.Table:
     """Return ``read`` (the rows of lists, then of the ``truth``) with the propensity of each row's item.
 
-    ``pair`` has the number of each row's (group, item) pair in the truth, and ``row`` the matching row of the truth for
-    each row of the lists, or -1. Of several relevant rows of an item, the lowest propensity counts.
+    ``pair`` contains the number of each row's (group, item) pair in the truth, and ``row`` the matching row of the
+    truth for each row of the lists, or -1. Of several relevant rows of an item, the lowest propensity counts.
     """
     values = truth.floats(PROPENSITY)
     lowest = np.full(int(pair.max(initial=-1)) + 1, np.inf)

@@ -85,10 +85,10 @@ class CheckedModel(NamedTuple):
 class RankedModel:
     """The rankings of the model ``name`` for all groups of a bucket.
 
-    ``listed`` has the model's list, taken from the bucket's ``rows``. ``chosen`` flags the groups in which the model is
-    evaluated (None means all groups). ``weights`` maps each weight column to the weights of the groups. ``assumed`` has
-    the same model for each assumption of metrics about rows without a label, if there are such rows. ``checked`` has it
-    for each label that checks others.
+    ``listed`` contains the model's list, taken from the bucket's ``rows``. ``chosen`` flags the groups in which the
+    model is evaluated (None means all groups). ``weights`` maps each weight column to the weights of the groups.
+    ``assumed`` contains the same model for each assumption of metrics about rows without a label, if there are such
+    rows. ``checked`` contains it for each label that checks others.
     """
 
     name: str

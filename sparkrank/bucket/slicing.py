@@ -42,7 +42,7 @@ WHOLE_DAY = GroupSlice(ALL, (ALL,), WHOLE)
 
 @dataclass(frozen=True)
 class SlicedRows:
-    """A slice of a bucket's rows. ``code`` has the index of each row's value in ``values`` (None if missing)."""
+    """A slice of a bucket's rows. ``code`` contains the index of each row's value in ``values`` (None if missing)."""
 
     name: str
     values: tuple[str | None, ...]

@@ -13,8 +13,8 @@ from sparkrank.numeric.array_types import Codes, Floats, Ints
 class Twins:
     """The rows that have the same group and item as another row.
 
-    ``rows`` has their indices, ascending. ``code`` has the number of each such row's (group, item) pair, from 0 to
-    ``count`` - 1.
+    ``rows`` contains their indices, ascending. ``code`` contains the number of each such row's (group, item) pair, from
+    0 to ``count`` - 1.
     """
 
     rows: Ints
@@ -23,7 +23,7 @@ class Twins:
 
     @classmethod
     def of_pairs(cls, pair: Codes | Ints) -> Twins:
-        """Return the twins among n rows. ``pair`` has the number of each row's (group, item) pair."""
+        """Return the twins among n rows. ``pair`` contains the number of each row's (group, item) pair."""
         several = np.bincount(pair) > 1
         rows = np.flatnonzero(several[pair])
         return cls(rows, (np.cumsum(several) - 1)[pair[rows]], int(np.count_nonzero(several)))

@@ -27,10 +27,10 @@ def unmatched_rows(
 
     A side is the lists, the relevant truth, or the rest of the truth.
 
-    ``sides`` has the first row of each side, and flags of its unmatched rows. ``items`` has the items of all rows, as
-    integers or, if ``distinct`` is not None, as indices into it. ``hashes`` are the hashes of ``distinct``. ``keys``
-    has the group key of each row (None: the results have no key). ``few`` are rows with the lowest hashes, if known.
-    All rows of a side are searched only if ``few`` has none of its unmatched rows.
+    ``sides`` contains the first row of each side, and flags of its unmatched rows. ``items`` contains the items of all
+    rows, as integers or, if ``distinct`` is not None, as indices into it. ``hashes`` are the hashes of ``distinct``.
+    ``keys`` contains the group key of each row (None: the results have no key). ``few`` are rows with the lowest
+    hashes, if known. All rows of a side are searched only if ``few`` contains none of its unmatched rows.
     """
     unmatched = {}
     for side, (start, flags) in sides.items():

@@ -69,9 +69,10 @@ def wide_rows(rows: BucketRows, plan: Plan, counts: Counts) -> BucketRows:
 class _LongRows(NamedTuple):
     """Long rows and the wide rows to which they belong.
 
-    ``model`` has the number of each row's model out of ``models``, or :data:`_NO_MODEL` for truth rows and rows without
-    an item. ``wide`` has the number of each row's wide row, if the row has a model. ``first`` has, for each wide row,
-    the row of its first model. ``has_repeats`` says whether two rows of one model have the same wide row.
+    ``model`` contains the number of each row's model out of ``models``, or :data:`_NO_MODEL` for truth rows and rows
+    without an item. ``wide`` contains the number of each row's wide row, if the row has a model. ``first`` has, for
+    each wide row, the row of its first model. ``has_repeats`` says whether two rows of one model have the same wide
+    row.
     """
 
     model: NDArray[np.uint8]

@@ -33,8 +33,8 @@ def intervals_of_parts(
     """Return three intervals for each slice value: for mix, for rate and for the sum of mix and rate.
 
     ``before`` and ``after`` have a sample (the groups of one slice value) of the left and of the right run for each
-    slice value with weight in at least one run. ``parts`` has a triple (mix, rate, sum) for each slice value, from the
-    ``metrics`` tables.
+    slice value with weight in at least one run. ``parts`` contains a triple (mix, rate, sum) for each slice value, from
+    the ``metrics`` tables.
     """
     if not (before[0].has_parts and after[0].has_parts):
         return [(OFF, OFF, OFF) for _ in parts]

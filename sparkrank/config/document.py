@@ -412,8 +412,8 @@ class Spec(Section):
     def hash(self, session: Mapping[str, str] | None = None) -> str:
         """Return twelve hex digits that depend on every setting that can change a result.
 
-        Settings that only say where or how the evaluation runs are left out. ``session`` has the Spark session settings
-        on which reading depended.
+        Settings that only say where or how the evaluation runs are left out. ``session`` contains the Spark session
+        settings on which reading depended.
         """
         resolved = self.resolved()
         truth = None if self.truth is None else _settings_of_rows(resolved["truth"], self.truth)

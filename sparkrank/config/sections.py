@@ -204,8 +204,8 @@ class InputRows(Section):
 
     ``where`` is an SQL condition on the rows. Placeholders such as ``{date}`` stand for days
     (:mod:`sparkrank.inputs.day_marks`). ``format`` is a known format or the class of a data source. ``options`` are
-    options of Spark's reader for this format; only options that are known to be harmless are shown. ``schema`` has the
-    types of the columns of CSV and JSON, in Spark's DDL. ``partition_types`` is ``inferred`` to infer the types of
+    options of Spark's reader for this format; only options that are known to be harmless are shown. ``schema`` contains
+    the types of the columns of CSV and JSON, in Spark's DDL. ``partition_types`` is ``inferred`` to infer the types of
     values in folder names from all of these values, or ``text``, so that ``007`` and ``7`` remain different. With the
     ``format`` iceberg, ``table`` is catalog.namespace.table, or namespace.table of the default catalog, which the
     library pyiceberg finds by its own configuration. ``version`` is the version of a lake table (in Iceberg, a snapshot

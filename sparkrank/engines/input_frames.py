@@ -38,7 +38,7 @@ def spark_frame(
 ) -> DataFrame:
     """Read one input (``side``) with Spark. In CSV, column types follow from ``roles``.
 
-    ``opened`` has sources that another lane has already opened. Raise :class:`InputError` if rows cannot be read.
+    ``opened`` contains sources that another lane has already opened. Raise :class:`InputError` if rows cannot be read.
     """
     if side.is_frame:
         frame: DataFrame = side.given

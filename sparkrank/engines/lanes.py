@@ -51,8 +51,8 @@ class Lane(Protocol):
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> Lane:
         """Open the inputs of ``request``, for which :meth:`why_not` has returned None.
 
-        ``opened`` has the sources that a previous lane opened, and ``left`` the reason why that lane gave up. Raise
-        :class:`FrameLaneNeededError` if only Spark can read the rows correctly.
+        ``opened`` contains the sources that a previous lane opened, and ``left`` the reason why that lane gave up.
+        Raise :class:`FrameLaneNeededError` if only Spark can read the rows correctly.
         """
 
     def check(self, plan: Plan) -> None:

@@ -43,13 +43,13 @@ class CatalogRows:
 class Request:
     """A requested evaluation: the ``impressions``, any separate ``truth``, the ``roles`` of columns, and the ``plan``.
 
-    ``impressions`` has one element, or one per model if models have separate rows, in the order of the plan's models.
-    ``past`` has the rows of the tables of the past (what groups had before), by their names in the roles.
+    ``impressions`` contains one element, or one per model if models have separate rows, in the order of the plan's
+    models. ``past`` contains the rows of the tables of the past (what groups had before), by their names in the roles.
 
     If ``buckets`` is None, rows are counted, and buckets get about ``bucket_rows`` rows. ``row_memory`` limits the
     bytes of rows that a lane holds itself. ``grouped`` says which files hold whole groups. ``counts`` describe the
-    input. ``catalog`` has the rows with the columns of items that the plan reads. ``popularity`` names the stored days
-    that give the popularity of items in place of rows of the past.
+    input. ``catalog`` contains the rows with the columns of items that the plan reads. ``popularity`` names the stored
+    days that give the popularity of items in place of rows of the past.
     """
 
     impressions: tuple[SideRows, ...]

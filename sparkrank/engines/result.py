@@ -66,8 +66,8 @@ class Refusal:
 class ExactBins:
     """Exact score bins that are too many for one process, as a Spark ``table``, and the metrics computed from them.
 
-    ``exact_terms`` has the terms of these metrics. A series is the scores of a model in a slice value: ``sizes`` has
-    its number of bins, and ``sketches`` its histogram with coarser bins.
+    ``exact_terms`` contains the terms of these metrics. A series is the scores of a model in a slice value: ``sizes``
+    contains its number of bins, and ``sketches`` its histogram with coarser bins.
     """
 
     exact_terms: Mapping[StateKey, MeasuredTerms]
@@ -80,9 +80,10 @@ class ExactBins:
 class PassResult:
     """The states of a day (``partials``), and its group table (``groups``).
 
-    ``groups`` is None if the table was not requested or was written to files. ``exact`` has bins that the states lack.
-    ``before_pooling`` has the states of all values of slices, if some were pooled for the tables. Calling ``release``
-    frees the memory and disk space behind Spark's tables. ``refusals`` are the features that the session refused.
+    ``groups`` is None if the table was not requested or was written to files. ``exact`` contains bins that the states
+    lack. ``before_pooling`` contains the states of all values of slices, if some were pooled for the tables. Calling
+    ``release`` frees the memory and disk space behind Spark's tables. ``refusals`` are the features that the session
+    refused.
     """
 
     partials: Partials

@@ -196,7 +196,7 @@ def exact_terms(
 ) -> dict[StateKey, MeasuredTerms]:
     """Return the terms of all metrics of all series.
 
-    ``added`` has the terms that :func:`sweep` returned for each range.
+    ``added`` contains the terms that :func:`sweep` returned for each range.
     """
     values: dict[StateKey, MeasuredTerms] = {}
     where = places(score_ranges, totals)

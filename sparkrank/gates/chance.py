@@ -29,10 +29,9 @@ def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf)
 class GateRecord:
     """The verdicts of one ``gate`` on ``nights`` stored days, which ``sparkrank gate --replay`` judges again.
 
-    ``stopped`` has the days on which the gate fails, and ``undecided`` the other days on which it is undecided.
+    ``stopped`` contains the days on which the gate fails, and ``undecided`` the other days on which it is undecided.
     ``by_chance`` is the expected number of failed days if nothing had changed. It is None if no verdict allows an
-    estimate. ``unknown`` counts verdicts without an estimate, because they lack a standard error or a
-    history.
+    estimate. ``unknown`` counts verdicts without an estimate, because they lack a standard error or a history.
     """
 
     gate: str

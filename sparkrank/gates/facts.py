@@ -53,7 +53,7 @@ class IntervalEstimate(NamedTuple):
 
     @classmethod
     def of(cls, table: pa.Table, value: str) -> Iterator[IntervalEstimate]:
-        """Yield an estimate for each row of ``table``, whose column named ``value`` has the measured numbers."""
+        """Yield an estimate for each row of ``table``, whose column named ``value`` contains the measured numbers."""
         names = (value, "ci_low", "ci_high", *cls._fields[3:])
         return map(cls, *(_column(table, name) for name in names))
 
@@ -62,9 +62,9 @@ class IntervalEstimate(NamedTuple):
 class DayOutcome:
     """The outcome of a stored day, as sets of cells. A cell is a metric of a model for a slice value.
 
-    ``failed`` has the cells that failed a gate, and ``let_in`` the cells with an accepted failure. ``levels`` has the
-    accepted cells that had failed the comparison with their history. On this day, a new history begins for the cells in
-    ``anew``, or for all cells if ``is_new``.
+    ``failed`` contains the cells that failed a gate, and ``let_in`` the cells with an accepted failure. ``levels``
+    contains the accepted cells that had failed the comparison with their history. On this day, a new history begins for
+    the cells in ``anew``, or for all cells if ``is_new``.
     """
 
     failed: frozenset[Cell] = frozenset()
@@ -81,9 +81,9 @@ class DayOutcome:
 class Facts:
     """The facts of the day or window ``name``, by cell (metric, model, slice value).
 
-    ``measured`` has the values by cell, and ``compared`` the differences by cell and baseline; it is None without a
-    table ``comparisons``. ``metrics`` and ``models`` contain all names in the tables, including names that no rule
-    concerns. ``outcome`` has the results of the gates when the day was stored.
+    ``measured`` contains the values by cell, and ``compared`` the differences by cell and baseline; it is None without
+    a table ``comparisons``. ``metrics`` and ``models`` contain all names in the tables, including names that no rule
+    concerns. ``outcome`` contains the results of the gates when the day was stored.
     """
 
     name: str

@@ -131,7 +131,8 @@ def band_of(
 class _Fit(NamedTuple):
     """A fit of one mean per weekday, or of one mean for all days (under the key 0).
 
-    ``counts`` has the numbers of days. ``squares`` is the sum of squares about the means, with ``degrees`` of freedom.
+    ``counts`` contains the numbers of days. ``squares`` is the sum of squares about the means, with ``degrees`` of
+    freedom.
     """
 
     means: Mapping[int, float]

@@ -18,9 +18,9 @@ from sparkrank.gates.verdicts import GateVerdict, exit_code, gates_table
 class Judgment:
     """The ``verdicts`` on the day or window ``name``; ``facts`` is None if it has no tables.
 
-    ``acceptance`` has the time and the reason of a person's acceptance. ``dropped`` is the reason given for an earlier
-    acceptance that is no longer valid, because the result has changed. ``stored_warnings`` has the warnings of the
-    stored run that was judged, and a sentence for each exceeded limit.
+    ``acceptance`` contains the time and the reason of a person's acceptance. ``dropped`` is the reason given for an
+    earlier acceptance that is no longer valid, because the result has changed. ``stored_warnings`` contains the
+    warnings of the stored run that was judged, and a sentence for each exceeded limit.
     """
 
     name: str

@@ -73,10 +73,11 @@ class Rule:
     """One condition of a gate. A gate with both ``min`` and ``max`` has two rules.
 
     ``metrics`` and ``models`` are the metrics and models in the spec that match the patterns ``metric`` and ``model``.
-    ``slice_patterns`` has pairs of patterns, one for a slice column and one for its value. If there are none, the rule
-    concerns the whole day. ``slices`` has the columns of each matching slice. ``against`` is the model to compare
-    with, or None. ``undecided`` says what an undecided verdict means for the day, and ``correction`` is the correction
-    for multiple tests. ``absent`` has the pairs (metric, model) without a value, because the model reads another label.
+    ``slice_patterns`` contains pairs of patterns, one for a slice column and one for its value. If there are none, the
+    rule concerns the whole day. ``slices`` contains the columns of each matching slice. ``against`` is the model to
+    compare with, or None. ``undecided`` says what an undecided verdict means for the day, and ``correction`` is the
+    correction for multiple tests. ``absent`` contains the pairs (metric, model) without a value, because the model
+    reads another label.
     """
 
     gate: str

@@ -49,11 +49,11 @@ class CheckVerdict(NamedTuple):
 class GateVerdict:
     """A verdict of a gate, which becomes a row of the ``gates`` table.
 
-    ``value`` has the interval from ``low`` to ``high``; ``against`` is the other model, ``accepted`` a person's reason
-    for accepting the verdict. ``number`` is the number under test, which is the value or the difference. If nothing had
-    changed, ``number`` would be near ``expected``, with standard deviation ``deviation`` and ``degrees`` of freedom.
-    ``expected`` is None if the expected value can only be estimated from other days. ``sign`` is 1 if lower is worse,
-    and -1 if higher is worse. If values in both directions are worse, ``other`` is the second bound.
+    ``value`` contains the interval from ``low`` to ``high``; ``against`` is the other model, ``accepted`` a person's
+    reason for accepting the verdict. ``number`` is the number under test, which is the value or the difference. If
+    nothing had changed, ``number`` would be near ``expected``, with standard deviation ``deviation`` and ``degrees`` of
+    freedom. ``expected`` is None if the expected value can only be estimated from other days. ``sign`` is 1 if lower is
+    worse, and -1 if higher is worse. If values in both directions are worse, ``other`` is the second bound.
 
     A ``p`` of None means that there was no test. ``p_adjusted`` is corrected for all ``tests`` of the gate; if the
     verdict is a failure, it is at most ``alpha``. ``left_out`` counts the slice values with too few groups.

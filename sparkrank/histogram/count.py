@@ -27,7 +27,8 @@ NO_GAPS = np.empty(0, np.int64)
 class Places(NamedTuple):
     """The layout of an array of ``span`` counts, indexed by code from ``lowest`` up.
 
-    Pages of codes without rows are skipped. ``gaps`` has the number of codes skipped before each page of the array.
+    Pages of codes without rows are skipped. ``gaps`` contains the number of codes skipped before each page of the
+    array.
     """
 
     lowest: int
@@ -131,7 +132,8 @@ DENSE_BINS_PER_ROW = 4
 class SegmentCounts(NamedTuple):
     """Bins of all segments, with columns as in :class:`sparkrank.states.ScoreHistogram`.
 
-    Segment i has the bins ``starts[i]:starts[i + 1]``. ``weighted_rows`` has the numbers of rows if they are weighted.
+    Segment i has the bins ``starts[i]:starts[i + 1]``. ``weighted_rows`` contains the numbers of rows if they are
+    weighted.
     """
 
     bins: Ints

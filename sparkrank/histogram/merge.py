@@ -105,7 +105,7 @@ def codes_of(coding: Coding, bins: Ints) -> Ints:
 class JoinedInPlace:
     """Bins joined in an array of ``span`` elements.
 
-    ``places`` has the indices of each histogram's bins, ``filled`` all indices.
+    ``places`` contains the indices of each histogram's bins, ``filled`` all indices.
     """
 
     bins: Ints

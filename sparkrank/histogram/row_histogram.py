@@ -35,7 +35,7 @@ _NO_WEIGHTS = np.empty(0)
 class BinnedRows(NamedTuple):
     """Rows in ascending order of bin number.
 
-    ``relevant`` has a flag per row. If ``weights`` is None, each weight is 1.
+    ``relevant`` contains a flag per row. If ``weights`` is None, each weight is 1.
     """
 
     bins: Ints

@@ -40,8 +40,8 @@ class ScoreHistogram:
 
     ``bins`` are the numbers of the bins. ``pos`` and ``neg`` are the numbers of relevant and of other rows. ``offset``
     is the sum of score minus bin score, in units of the bin's width / 2^32. If rows are weighted, these three are
-    weighted sums in limbs (the floats that make up an exact sum) of shape (bins, 6), and ``count`` has the number of
-    rows; otherwise ``count`` is None.
+    weighted sums in limbs (the floats that make up an exact sum) of shape (bins, 6), and ``count`` contains the number
+    of rows; otherwise ``count`` is None.
     """
 
     rule: BinRule

@@ -34,7 +34,7 @@ def value_of(amount: Amount) -> float:
 class BinSteps:
     """Bins in the order of a sweep: their amounts of positives and negatives, numbers of rows, and sums of scores.
 
-    ``bins`` has their numbers, or is None if they are no longer bins of a rule.
+    ``bins`` contains their numbers, or is None if they are no longer bins of a rule.
     """
 
     pos: Amounts
@@ -45,7 +45,7 @@ class BinSteps:
 
 
 class RowSteps(NamedTuple):
-    """Rows in the order of a sweep, each in a bin of its own. ``relevant`` has a flag per row.
+    """Rows in the order of a sweep, each in a bin of its own. ``relevant`` contains a flag per row.
 
     If ``weights`` is None, each weight is 1. ``bins`` is as in :class:`BinSteps`.
     """
@@ -209,8 +209,9 @@ _ABOVE_ALL = OperatingPoint(0.0, 0.0, math.inf, 0.0)  # no row is predicted posi
 class Terms:
     """The terms of a metric from some bins (for each day if there are several).
 
-    ``limbs`` has sums over bins, as the floats that make up exact sums. ``highest`` has highest values. ``hulls`` are
-    upper hulls of points of the bins, and ``best`` is where the first of ``highest`` is reached, for a single day.
+    ``limbs`` contains sums over bins, as the floats that make up exact sums. ``highest`` contains highest values.
+    ``hulls`` are upper hulls of points of the bins, and ``best`` is where the first of ``highest`` is reached, for a
+    single day.
 
     Examples
     --------

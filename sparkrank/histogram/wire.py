@@ -32,7 +32,7 @@ from sparkrank.numeric.ordered_integers import Range
 class NarrowHistogram:
     """A packed histogram. A bin of unweighted rows takes 4 to 9 bytes instead of 32.
 
-    ``codes`` has the code of the first bin, and the step from each code to the next. Codes depend on the range
+    ``codes`` contains the code of the first bin, and the step from each code to the next. Codes depend on the range
     ``scores``, which is None if there are no bins.
     """
 
@@ -66,8 +66,8 @@ class NarrowHistogram:
 class NarrowRows:
     """A packed histogram of single rows.
 
-    ``bins`` has the first bin number and the steps to the next ones, and ``relevant`` one bit per row. ``weights`` is
-    None if each weight is 1.
+    ``bins`` contains the first bin number and the steps to the next ones, and ``relevant`` one bit per row. ``weights``
+    is None if each weight is 1.
     """
 
     rule: BinRule

@@ -57,9 +57,9 @@ class Role:
     ``key`` is the role's name as an argument, in ``columns`` of a spec, and as a bucket column. ``used`` says whether a
     plan reads the column if one is named. ``reason`` returns why a plan must have the column, as the beginning of an
     error message, or None. ``side`` says whether the lists, the truth, or both have such a column. If one of them lacks
-    it, its rows get the value ``missing``. ``bad`` has the rules that reject rows. If ``is_group_value`` is set, a list
-    has one value, and a table of arrays a plain column for it. If ``needs_own_name`` is set, a truth has the role only
-    if a column is named for the truth.
+    it, its rows get the value ``missing``. ``bad`` contains the rules that reject rows. If ``is_group_value`` is set, a
+    list has one value, and a table of arrays a plain column for it. If ``needs_own_name`` is set, a truth has the role
+    only if a column is named for the truth.
     """
 
     name: str

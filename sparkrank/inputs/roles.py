@@ -58,7 +58,7 @@ class TruthColumns:
     def of(cls, label: NamedLabels, named: Mapping[str, Any] | None) -> TruthColumns:
         """Return the columns in ``named``, which maps roles to columns.
 
-        ``label`` is the label column if ``named`` has none.
+        ``label`` is the label column if ``named`` contains none.
         """
         if named is not None and not isinstance(named, Mapping):
             raise SpecError(f"truth_columns is {quote(named)}: a mapping of roles to columns of the truth is needed")
@@ -228,8 +228,8 @@ class Roles:
     ``past`` maps the name of each table of the past (what groups had before) to its roles, whose ``past_name`` is that
     name. ``exclude`` is the name of the table whose pairs are left out. ``item_columns`` are looked up by item, or
     counted in the interactions, in contrast to columns that the rows have themselves. ``popularity_days`` is the number
-    of stored days that take the place of the interactions, or 0. ``own_labels`` has the labels of models that have one
-    of their own.
+    of stored days that take the place of the interactions, or 0. ``own_labels`` contains the labels of models that have
+    one of their own.
     """
 
     group: tuple[str, ...]
@@ -265,8 +265,8 @@ class Roles:
     ) -> Roles:
         """Return the roles in ``columns``. Raise :class:`SpecError` if roles of single rows and of arrays are mixed.
 
-        ``models`` has the names of models with separate rows, which either a separate input or the column ``model``
-        identifies.
+        ``models`` contains the names of models with separate rows, which either a separate input or the column
+        ``model`` identifies.
         """
         if past is not None:
             past.validate_keys(group, columns["item"], arrays=columns["items"] is not None)

@@ -90,7 +90,7 @@ def backfill(
 
 
 def _validate_days_differ(spec: Spec, window: Window) -> None:
-    """Raise :class:`SpecError` if ``window`` has several days, but all of them would read the same rows."""
+    """Raise :class:`SpecError` if ``window`` contains several days, but all of them would read the same rows."""
     texts = [text for _, rows in spec.lists for text in (rows.path, rows.table, rows.where) if text is not None]
     ends = str(window.first), str(window.last)
     if window.count > 1 and all(len({on_day(text, day) for day in ends}) == 1 for text in texts):

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class DayComparisons:
     """The table ``comparisons`` of stored days.
 
-    ``missing`` has the days without states. ``unlisted`` has a sentence for each model without lists for some groups,
-    and ``warnings`` a sentence for each model that some days lack.
+    ``missing`` contains the days without states. ``unlisted`` contains a sentence for each model without lists for some
+    groups, and ``warnings`` a sentence for each model that some days lack.
     """
 
     comparisons: pa.Table

@@ -46,7 +46,7 @@ class _MetricSetting:
 class _Passes:
     """Evaluations of metrics, in one pass over the rows for each set of definitions.
 
-    ``values`` has the value by model of each metric, or ``reasons`` why it could not be computed. ``count`` is the
+    ``values`` contains the value by model of each metric, or ``reasons`` why it could not be computed. ``count`` is the
     number of passes so far, and ``bad`` the highest allowed share of rejected rows.
     """
 
@@ -170,7 +170,7 @@ def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
 class _Pair:
     """The evaluations needed for a metric: under both presets, and under the first with one setting of the second.
 
-    ``ends`` has the former, and ``alone`` the latter by the setting's name and its values in both presets.
+    ``ends`` contains the former, and ``alone`` the latter by the setting's name and its values in both presets.
     """
 
     text: str

@@ -44,8 +44,8 @@ Operand: TypeAlias = "TermColumn | str | float"  # a column of terms, the name o
 class TermTable:
     """A named table of terms, for example for the list (``name`` is :data:`LIST`) or for the ideal list.
 
-    All ``columns`` have the same length. A term is NaN where a row has no term. ``row`` has the index of each term's
-    row in the judgments (all rows of the group), or is None if the terms do not belong to rows. Under
+    All ``columns`` have the same length. A term is NaN where a row has no term. ``row`` contains the index of each
+    term's row in the judgments (all rows of the group), or is None if the terms do not belong to rows. Under
     ``ties=expected``, a term may belong to a position that any row of a tie block can take.
 
     Examples
@@ -111,7 +111,7 @@ _OPERATIONS: dict[str, tuple[str, Callable[..., float]]] = {
 
 @dataclass(frozen=True)
 class OneGroup:
-    """One model's ranking of one group. ``scored`` has the rows with a score, ``scored_rows`` their judgment rows.
+    """One model's ranking of one group. ``scored`` contains the rows with a score, ``scored_rows`` their judgment rows.
 
     A judgment row is the index of a row in the group's judgments (all rows, listed or not).
     """
@@ -125,8 +125,8 @@ class OneGroup:
 class Arithmetic:
     """The calculation of a metric's value for one group.
 
-    ``tables`` holds the terms, starting with the table of the list. The value of the last of ``steps`` is the value of
-    the metric. ``notes`` holds short remarks that explain the numbers.
+    ``tables`` contains the terms, starting with the table of the list. The value of the last of ``steps`` is the value
+    of the metric. ``notes`` contains short remarks that explain the numbers.
     """
 
     tables: tuple[TermTable, ...]

@@ -118,7 +118,7 @@ class WithoutParts(NamedTuple):
 class Merged:
     """The states of a day or a window.
 
-    ``exact_terms`` has the terms of metrics whose bins are missing in ``partials``.
+    ``exact_terms`` contains the terms of metrics whose bins are missing in ``partials``.
     """
 
     partials: Partials
@@ -237,8 +237,8 @@ class MetricKind(Declaration):
     def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:  # noqa: ARG002
         """Return the values of ``metric`` on halves of the parts (sets of groups), and the number of parts in use.
 
-        There are several ways to divide the parts into halves. ``sides`` has the states of one or two models. For one,
-        the values have shape (1, 2, ways). For two, the shape is (3, 2, ways): first the values after two models
+        There are several ways to divide the parts into halves. ``sides`` contains the states of one or two models. For
+        one, the values have shape (1, 2, ways). For two, the shape is (3, 2, ways): first the values after two models
         exchange halves (:mod:`sparkrank.numeric.signed_parts`), then the values of each model. None if these are not
         available.
         """

@@ -119,11 +119,11 @@ class Declaration:
     infinite. The metrics that ``unbounded`` selects have no highest value. ``common`` are parameters that all
     declarations of the same class have: they are documented once, and definitions omit them while they have their
     default. ``refused`` gives, for parameters that other declarations have and this one lacks, the reason why.
-    ``alike`` has each parameter for the weights of groups, with the values that give all groups the same weight. Each
-    of ``others`` is (parameter, declaration): with this parameter, such as ``by`` or ``of=users``, the name means that
-    other declaration. If that declaration is ``called`` as this one, only the register has its own name: the strings of
-    its metrics have the name ``called``, and its first parameter, which has no default, distinguishes the two.
-    ``columns`` are the roles of the columns that the metric reads besides label and score
+    ``alike`` contains each parameter for the weights of groups, with the values that give all groups the same weight.
+    Each of ``others`` is (parameter, declaration): with this parameter, such as ``by`` or ``of=users``, the name means
+    that other declaration. If that declaration is ``called`` as this one, only the register has its own name: the
+    strings of its metrics have the name ``called``, and its first parameter, which has no default, distinguishes the
+    two. ``columns`` are the roles of the columns that the metric reads besides label and score
     (:data:`sparkrank.inputs.role_table.ROW_ROLES`), and ``reads_interactions`` says whether it needs a flag for rows
     whose group and item are in the interactions. ``interval`` is the scale of the metric's interval: ``t`` is cut at
     the ends of the range of values; ``wilson`` is for a share of counted rows or groups; ``logit`` is for a value

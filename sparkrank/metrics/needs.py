@@ -110,8 +110,8 @@ class WeightStates(NamedTuple):
     """The names of sums over rows that are weighed by propensity.
 
     ``rows`` names the number of rows, ``weights`` the sum of their weights, ``squares`` the sum of the squared weights,
-    and ``clipped`` the number of rows whose weight is clipped. ``unclipped`` has the names of the sums of weights and
-    of squares for unclipped weights, if their mean is known to be 1; otherwise None.
+    and ``clipped`` the number of rows whose weight is clipped. ``unclipped`` contains the names of the sums of weights
+    and of squares for unclipped weights, if their mean is known to be 1; otherwise None.
     """
 
     rows: str

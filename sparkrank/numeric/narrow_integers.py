@@ -30,7 +30,7 @@ class Narrow(NamedTuple):
 class UsedLimbs(NamedTuple):
     """The limbs (floats that make up an exact sum) of n sums, without those that are 0 in every sum.
 
-    ``used`` has the indices of the m limbs that are left. Shape of ``values``: (n, m).
+    ``used`` contains the indices of the m limbs that are left. Shape of ``values``: (n, m).
     """
 
     used: Ints

@@ -120,8 +120,8 @@ def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
 class Segments:
     """A division of n items into ``count`` segments, such as rows into groups.
 
-    ``code`` has the segment of each item, or is None if all items are in one segment. ``times`` says how often each
-    item counts, or is None if each counts once.
+    ``code`` contains the segment of each item, or is None if all items are in one segment. ``times`` says how often
+    each item counts, or is None if each counts once.
     """
 
     count: int = 1

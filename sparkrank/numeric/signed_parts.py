@@ -55,7 +55,7 @@ def mixtures(filled: Ints, ours: Floats, theirs: Floats | None = None) -> Floats
 def exchanges(filled: Ints, sides: Sequence[Floats]) -> Floats:
     """Return the :func:`mixtures` of two models, then the halves of each model alone.
 
-    ``sides`` has the amounts by part of each model. With a single model, there are only halves.
+    ``sides`` contains the amounts by part of each model. With a single model, there are only halves.
 
     Examples
     --------

@@ -27,7 +27,7 @@ COUNTS, SUMS = 5, 5  # per pair of models: see compare_rows in units.pyx
 class UnitTable:
     """The values of m metrics in n distinct lists or groups, as whole multiples of 2^-40.
 
-    ``units`` has the shape (n, m), and ``code`` has the row of each group (-1: not evaluated).
+    ``units`` has the shape (n, m), and ``code`` contains the row of each group (-1: not evaluated).
     """
 
     units: Ints
@@ -51,7 +51,8 @@ class UnitTable:
 def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
     """Return, for each of ``count`` segments (sets of groups) and m metrics, the number and the sum of defined values.
 
-    ``segment`` has the segment of each group. Shapes: (count, m), and (count, m, 6), as a sum is six floats (limbs).
+    ``segment`` contains the segment of each group. Shapes: (count, m), and (count, m, 6), as a sum is six floats
+    (limbs).
     """
     there = table.units != UNDEFINED
     units = np.where(there, table.units, 0)

@@ -30,7 +30,7 @@ class Alike(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DistinctLists:
-    """The distinct lists of a bucket. ``code`` has the number of each group's list.
+    """The distinct lists of a bucket. ``code`` contains the number of each group's list.
 
     The other arrays have one entry for each list: the number of its ``rows``, the number of relevant rows among them
     (``hits``), and the number of all ``relevant`` rows of a group with this list. The bits of ``places``, from the
@@ -69,7 +69,7 @@ class DistinctLists:
     def in_segments(self, code: Codes, segments: Segments) -> tuple[Ints, Segments] | None:
         """Return the list and the segment of each distinct pair of both. None: no segments, or too many pairs.
 
-        ``code`` has the number of the list of each group that ``segments`` divides.
+        ``code`` contains the number of the list of each group that ``segments`` divides.
         """
         if segments.code is None or segments.count * len(self.rows) > len(code) * MOST_PAIRS:
             return None

@@ -86,10 +86,10 @@ class CompiledSums:
     """The sums over hits that compiled loops computed for each of the ``distinct`` lists, at each of ``cutoffs``.
 
     ``sums`` has the shape (6, cut-offs, lists): the members of :class:`Sum`, and a last cut-off beyond every list. For
-    each list, ``mid_ranks`` has the sum of the mid-ranks of relevant rows, and ``tied_pairs`` the number of tied pairs
-    of a relevant and another row. ``tied_rows`` is the number of tied rows of all lists. If ``sums`` lacks gains beyond
-    the other cut-offs, ``whole`` computes sums that include them. ``placed`` has the hits themselves if rows are
-    weighed by propensity and none are tied, or else None.
+    each list, ``mid_ranks`` contains the sum of the mid-ranks of relevant rows, and ``tied_pairs`` the number of tied
+    pairs of a relevant and another row. ``tied_rows`` is the number of tied rows of all lists. If ``sums`` lacks gains
+    beyond the other cut-offs, ``whole`` computes sums that include them. ``placed`` contains the hits themselves if
+    rows are weighed by propensity and none are tied, or else None.
     """
 
     distinct: DistinctLists

@@ -22,7 +22,7 @@ class Hits:
 
     The arrays have one entry for each of the h hit rows, in rank order: its index in the ranking (``row``), its
     ``group`` and ``position``, the ``probability`` of a hit, and ``through``, the expected number of hits down to and
-    including this row if it is a hit. ``relevant`` has R, the number of relevant rows, for each group.
+    including this row if it is a hit. ``relevant`` contains R, the number of relevant rows, for each group.
     """
 
     def __init__(self, ranking: Ranking, rel: float | None) -> None:

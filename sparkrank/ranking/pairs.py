@@ -20,8 +20,8 @@ from sparkrank.ranking.ranking import Ranking
 class Concordance:
     """The numbers of pairs of rows in each group: ``all``, tied in one order or both, and ``discordant``.
 
-    Orders disagree on a discordant pair. ``fewer_values`` has the number of distinct values in a group by score or by
-    reference, whichever is less.
+    Orders disagree on a discordant pair. ``fewer_values`` contains the number of distinct values in a group by score or
+    by reference, whichever is less.
     """
 
     all: Ints

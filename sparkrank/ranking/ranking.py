@@ -46,7 +46,7 @@ class KeyLayout(NamedTuple):
 
 
 class RankedLists:
-    """The concatenated lists of all groups. ``length`` has the number of rows of each group."""
+    """The concatenated lists of all groups. ``length`` contains the number of rows of each group."""
 
     def __init__(self, length: Ints, keys: Keys, group_from: int) -> None:
         self.length = length
@@ -79,8 +79,8 @@ class RankedLists:
 class SortedRows(NamedTuple):
     """Rows sorted by group and descending score. ``row`` has their indices in the input, ``lists`` the lists of groups.
 
-    ``tied`` has the indices, in the sorted order, of rows with the same score as a neighbour. ``opens`` flags those
-    tied rows that come first in their tie block.
+    ``tied`` contains the indices, in the sorted order, of rows with the same score as a neighbour. ``opens`` flags
+    those tied rows that come first in their tie block.
     """
 
     row: Ints
@@ -90,7 +90,7 @@ class SortedRows(NamedTuple):
 
 
 def rank_rows(codes: Codes, scores: Scores, length: Ints) -> SortedRows:
-    """Sort rows by group (``codes``) and descending score (no NaN). ``length`` has the number of rows per group.
+    """Sort rows by group (``codes``) and descending score (no NaN). ``length`` contains the number of rows per group.
 
     Raises :class:`NotEnoughMemoryError` if the arrays for sorting do not fit in free memory.
     """
@@ -221,10 +221,10 @@ class Ranking:
     ``retrieved`` are the rows of ``judgments`` with a score (None: all). ``item_order`` orders tied rows if ``ties`` is
     ``item``, and tied rows with equal labels if it is ``worst`` or ``best``. Unless ``positions`` is ``dense``, scores
     are negated positions, counted from 1 or 0. These may have gaps, and rows at the same position count together.
-    ``cutoffs`` are the cut-offs of most metrics. ``sorted_rows`` are the same rows, already sorted. ``columns`` has the
-    values that metrics read of the judged rows, with -1 or NaN for a null. ``totals`` has one number for a column of
-    items: of its distinct values in the catalog or, for a popularity, of the groups, rows or items that it counts.
-    ``arrays`` has the distinct arrays of each column whose values are arrays.
+    ``cutoffs`` are the cut-offs of most metrics. ``sorted_rows`` are the same rows, already sorted. ``columns``
+    contains the values that metrics read of the judged rows, with -1 or NaN for a null. ``totals`` contains one number
+    for a column of items: of its distinct values in the catalog or, for a popularity, of the groups, rows or items that
+    it counts. ``arrays`` contains the distinct arrays of each column whose values are arrays.
 
     Examples
     --------

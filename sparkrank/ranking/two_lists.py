@@ -19,9 +19,9 @@ WHOLE = 2**52  # the amount of a row that is certainly shown, so that a share of
 class TwoLists:
     """The first rows of two lists, as one share for each judged row: 1, 0, or a fraction for tied rows.
 
-    ``own`` has the share of each row that is among the first rows of ``ranking``, and ``other`` the share among those
-    of the other list. In ``same``, each row has the share of its item in the other list, whichever row of the item that
-    list has.
+    ``own`` contains the share of each row that is among the first rows of ``ranking``, and ``other`` the share among
+    those of the other list. In ``same``, each row has the share of its item in the other list, whichever row of the
+    item that list has.
     """
 
     ranking: Ranking

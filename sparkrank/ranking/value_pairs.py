@@ -27,7 +27,7 @@ class ValuedRows:
 
     The arrays have an entry for each such row: its index among all ranked rows (``place``), its index among the judged
     rows (``row``), and its ``group``. ``is_cut`` flags the rows of the tie blocks that the cut-off divides (``cut``)
-    under ``ties=expected``. ``order`` has the judged row of each ranked row.
+    under ``ties=expected``. ``order`` contains the judged row of each ranked row.
     """
 
     order: Ints
@@ -123,7 +123,7 @@ class Likeness(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Equality:
-    """The likeness 1 of rows with equal values, else 0. ``codes`` has the value of each judged row."""
+    """The likeness 1 of rows with equal values, else 0. ``codes`` contains the value of each judged row."""
 
     codes: Codes | Floats
 
@@ -151,7 +151,7 @@ def equal_above(codes: Codes | Floats) -> Ints:
 class Jaccard:
     """The likeness of rows by Jaccard's index of their sets of texts. Only pairs with a common text are formed.
 
-    ``codes`` has the number of each judged row's array in ``arrays``.
+    ``codes`` contains the number of each judged row's array in ``arrays``.
     """
 
     codes: Codes | Floats
@@ -203,7 +203,7 @@ def _before(counts: Ints) -> Ints:
 class Cosine:
     """The likeness of rows by the cosine of their vectors. The sum over all pairs is (|Σ x/|x||² - n) / 2.
 
-    No pair is formed. ``codes`` has the number of each judged row's vector in ``arrays``.
+    No pair is formed. ``codes`` contains the number of each judged row's vector in ``arrays``.
     """
 
     codes: Codes | Floats

@@ -26,7 +26,7 @@ def is_sure(row: ComparisonRow) -> bool:
 def with_doubts(rows: Iterable[ComparisonRow], tests: dict[str, int], most_unpaired: float) -> list[ComparisonRow]:
     """Return the rows with reasons for doubt added.
 
-    ``tests`` has the number of p-values by jointly corrected family.
+    ``tests`` contains the number of p-values by jointly corrected family.
     """
     doubts = ((row, _doubt(row, tests.get(row.family, 0), most_unpaired)) for row in rows)
     return [replace(row, **doubt) if doubt else row for row, doubt in doubts]  # type: ignore[type-var]

@@ -111,8 +111,8 @@ class Provenance(TableRow):
 class StoppedGate:
     """A gate that does not pass, with its ``number`` among the ``n_gates`` gates and its worst ``verdict``.
 
-    ``n_worst`` of its ``n_checks`` checks have this verdict. ``rows`` has the worst checks, ``n_more`` the number of
-    others.
+    ``n_worst`` of its ``n_checks`` checks have this verdict. ``rows`` contains the worst checks, ``n_more`` the number
+    of others.
     """
 
     gate: str
@@ -139,7 +139,7 @@ class OverallVerdict:
 
     ``n_pass``, ``n_fail`` and ``n_undecided`` count checks of gates. ``is_accepted`` says whether a person has accepted
     a day that gates stopped. ``warnings`` has the run's warnings and a sentence for each exceeded limit. ``stopped``
-    has the gates that do not pass. ``exit_code`` is the run's exit code.
+    contains the gates that do not pass. ``exit_code`` is the run's exit code.
     """
 
     state: DayState
@@ -242,9 +242,9 @@ class TrendSeries:
 
 @dataclass(frozen=True)
 class Trend:
-    """The stored days, with a series for each metric and model. ``days`` has every day from the first to the last.
+    """The stored days, with a series for each metric and model. ``days`` contains every day from the first to the last.
 
-    ``verdicts`` has the combined verdict of each day's gates, including those on slices: a word such as ``fail``,
+    ``verdicts`` contains the combined verdict of each day's gates, including those on slices: a word such as ``fail``,
     ``accepted`` or ``not evaluated``, or an empty string if the day has no gates.
     """
 

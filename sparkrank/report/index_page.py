@@ -52,7 +52,7 @@ def title_in(page: str) -> str | None:
 def index_page(subject: str | None, column: str, titles: Mapping[str, str | None]) -> str:
     """Return the HTML of the index page.
 
-    ``titles`` has the title of each day's or window's report, or None without one.
+    ``titles`` contains the title of each day's or window's report, or None without one.
     """
     rows = list(_rows(titles))
     template = environment().get_template("index.jinja")

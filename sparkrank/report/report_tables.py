@@ -46,10 +46,10 @@ class ReportTables:
     ``run`` is the row of ``runs``, or the facts that an evaluation records about itself. ``baseline`` and ``level`` are
     used if the tables do not record them. The fields from ``most_unpaired`` to ``warnings`` come from the spec and the
     run: ``keys`` are the group's key columns, and ``subject`` is what the evaluation is about. ``before`` is the
-    previous day. ``bins`` are read from the table ``blocks``; ``bins_missing`` says why some were not. ``missing`` has
-    the reason for each missing section. ``conf`` is the path of the spec for use in commands. ``shows_keys`` is false
-    if keys of groups are hidden. ``explain`` takes key columns, keys, a metric and models, and returns an explanation
-    for each key.
+    previous day. ``bins`` are read from the table ``blocks``; ``bins_missing`` says why some were not. ``missing``
+    contains the reason for each missing section. ``conf`` is the path of the spec for use in commands. ``shows_keys``
+    is false if keys of groups are hidden. ``explain`` takes key columns, keys, a metric and models, and returns an
+    explanation for each key.
     """
 
     kind: ReportKind

@@ -75,7 +75,7 @@ class WindowResult(StoredTables):
 class PublishedDay:
     """A stored day or window, the external ``place`` of its copies, and the tables copied there this time.
 
-    ``written`` has the names of these tables.
+    ``written`` contains the names of these tables.
     """
 
     name: str
@@ -88,7 +88,8 @@ class BackfilledDay:
     """A day of a backfill: ``result`` if it was evaluated, or the ``reason`` why there is no input.
 
     If the day was already stored (``there``), ``run_id`` names its run. ``stored`` then has the verdicts that do not
-    pass, or None if the spec has no gates. ``warnings`` has a sentence for each tracker that lacks the day and fails.
+    pass, or None if the spec has no gates. ``warnings`` contains a sentence for each tracker that lacks the day and
+    fails.
     """
 
     day: str
@@ -111,7 +112,7 @@ class BackfilledDay:
 class StoredRun:
     """A stored day of a spec, with its numbers of ``rows``, ``groups`` and ``buckets``.
 
-    ``seconds`` has the run time of each stage.
+    ``seconds`` contains the run time of each stage.
     """
 
     day: str

@@ -74,7 +74,7 @@ class Completeness:
         return cls(least, tuple(warnings))
 
     def validate_row_count(self, partials: Partials) -> None:
-        """Raise :class:`InputError` if fewer rows were read than the spec expects. ``partials`` has the counts."""
+        """Raise :class:`InputError` if fewer rows were read than the spec expects. ``partials`` contains the counts."""
         truth = partials.counts.get((checks.TRUTH_ROWS, ""), 0)
         rows = {INPUT: partials.counts.get((checks.ROWS_READ, ""), 0) - truth, TRUTH: truth}
         rows |= {name: partials.counts.get((check, ""), 0) for name, check in checks.PAST_ROWS.items()}

@@ -123,7 +123,7 @@ def _named_lane(request: Request) -> Lane:
 def _opened(kind: type[Lane], request: Request, opened: dict[str, Source], left: str | None) -> Lane:
     """Open a lane of the class ``kind`` for ``request``. Raise an error if it needs a session and has no usable one.
 
-    ``opened`` has the sources that a previous lane opened, and ``left`` says why that lane gave up.
+    ``opened`` contains the sources that a previous lane opened, and ``left`` says why that lane gave up.
     """
     if kind.needs_session and request.session is not None:
         validate_session(request.session)

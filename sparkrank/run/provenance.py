@@ -33,8 +33,8 @@ _HOW_IT_RUNS = {"engine": None, "day": None, "name": None, "owner": None, "track
 def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
     """Return the spec hash and the run ID. Both are equal for equal requests, so that a rerun writes the same rows.
 
-    ``name`` is the day or window, ``session`` has the session settings that affect reading, and ``days`` has the days
-    of a window.
+    ``name`` is the day or window, ``session`` contains the session settings that affect reading, and ``days`` contains
+    the days of a window.
     """
     spec_hash = spec.hash(session)
     return Origin(spec_hash, run_id_of(name, spec_hash, name, *days))

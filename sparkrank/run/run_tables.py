@@ -71,7 +71,7 @@ def tables_of_run(
     started_at: dt.datetime,
     stages: Stages,
 ) -> dict[str, Any]:
-    """Return the tables of a run of ``day`` by name. ``made`` has metrics, quality and comparisons (or None)."""
+    """Return the tables of a run of ``day`` by name. ``made`` contains metrics, quality and comparisons (or None)."""
     metrics, quality, comparisons = made
     origin = origin_of(spec, day, parts.session)
     compared = None if comparisons is None else with_origin(comparisons, origin)

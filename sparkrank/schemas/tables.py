@@ -71,8 +71,8 @@ def schema_of(columns: Iterable[TableColumn]) -> pa.Schema:
 class TableSchema:
     """A table: its ``name``, what its rows are (``about``), its ``columns``, and ``notes``. Texts are Markdown.
 
-    ``more`` has a text and further columns: the text says which runs write these columns. If ``columns`` is empty, the
-    columns depend on the input.
+    ``more`` contains a text and further columns: the text says which runs write these columns. If ``columns`` is empty,
+    the columns depend on the input.
     """
 
     name: str

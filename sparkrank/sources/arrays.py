@@ -145,7 +145,7 @@ def _joined(rows: pa.Table, lists: Sequence[_Part], true: Sequence[_Part], plan:
 
 
 def _of_rows(values: pa.Array, row: NDArray[np.int32]) -> pa.Array:
-    """Return the value of each ``row``. ``values`` has one value per group."""
+    """Return the value of each ``row``. ``values`` contains one value per group."""
     if (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) and not values.null_count:
         return pa.array(values.to_numpy().take(row))  # faster than an index
     return values.take(pa.array(row))

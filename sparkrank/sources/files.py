@@ -183,8 +183,9 @@ class Listing:
 
     ``roots`` has, for each file, the file or folder that the path itself names. ``base`` is the path if it is a folder;
     names of folders inside it give columns. ``tables`` are the lake tables that contain the path or some of the files.
-    ``lost`` has the incomplete or missing files with reasons; if there are any, read no file. ``shortly`` has
-    the same files, but a folder that has no other files stands for its files. ``stamps`` has sizes and times of files.
+    ``lost`` contains the incomplete or missing files with reasons; if there are any, read no file. ``shortly`` contains
+    the same files, but a folder that has no other files stands for its files. ``stamps`` contains sizes and times of
+    files.
     """
 
     files: tuple[str, ...]

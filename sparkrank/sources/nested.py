@@ -183,7 +183,7 @@ def leaf_batches(
 def _column(
     batch: pa.RecordBatch, place: Place, of_folders: Mapping[str, object], schema: pa.Schema
 ) -> pa.ChunkedArray:
-    """Return the values at ``place`` in a ``batch`` of one file, in the type that ``schema`` has for all files."""
+    """Return the values at ``place`` in a ``batch`` of one file, in the type that ``schema`` contains for all files."""
     kind = schema.field(place.column).type
     if place.column in of_folders:
         stored = pa.repeat(pa.scalar(of_folders[place.column]).cast(kind), batch.num_rows)

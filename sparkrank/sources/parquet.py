@@ -56,9 +56,9 @@ class ParquetInput:
     """Parquet files under one path with one common schema, as a :class:`~sparkrank.sources.protocol.Source`.
 
     Integers and floats of several widths take the widest type. ``folders`` are columns from folder names, which replace
-    columns of the same name in the files. ``lacking`` has a key for each column that only some files have. The value is
-    a file with rows that lacks the column, or an empty string if only files without rows lack the column. Files are in
-    the partitions ``in_table`` or, if it is None, in those of their folders.
+    columns of the same name in the files. ``lacking`` contains a key for each column that only some files have. The
+    value is a file with rows that lacks the column, or an empty string if only files without rows lack the column.
+    Files are in the partitions ``in_table`` or, if it is None, in those of their folders.
     """
 
     pushes_conditions: ClassVar[bool] = True

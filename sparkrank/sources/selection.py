@@ -95,7 +95,7 @@ class Selection:
     ) -> list[Split]:
         """Return splits that read ``columns``. Each split gives about ``split_rows`` bucket rows.
 
-        The column ``few`` has few distinct strings, so a split may return it dictionary-encoded.
+        The column ``few`` contains few distinct strings, so a split may return it dictionary-encoded.
         """
         return self.source.splits(self._places(columns, few), split_rows, self.where, self._at(arrays))
 

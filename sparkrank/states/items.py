@@ -98,8 +98,8 @@ class ItemCounts:
     ) -> ItemCounts:
         """Count the items of n rows by slice value. Arrays of rows have shape (n,).
 
-        ``codes`` has each row's index in ``items``. ``shown`` has the amount that a row adds to the exposure of its
-        item, in units of :data:`UNIT`, and ``relevant`` flags the rows whose item is relevant.
+        ``codes`` contains each row's index in ``items``. ``shown`` contains the amount that a row adds to the exposure
+        of its item, in units of :data:`UNIT`, and ``relevant`` flags the rows whose item is relevant.
         """
         if items.null_count:
             rows = np.flatnonzero(items.is_valid().to_numpy(zero_copy_only=False)[codes])

@@ -166,8 +166,8 @@ class ValueSums(NamedTuple):
 def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Segments = WHOLE) -> list[ValueSums]:
     """Return the sums of each metric over each segment, with equal weights, in one pass.
 
-    ``values`` has an array of shape (groups,) for each metric. An undefined value counts as ``counted_as``, or is left
-    out if ``counted_as`` is None.
+    ``values`` contains an array of shape (groups,) for each metric. An undefined value counts as ``counted_as``, or is
+    left out if ``counted_as`` is None.
     """
     if not values:
         return []

@@ -66,8 +66,8 @@ class PartBins:
 
     ``value`` is the index of a bin's slice value in ``values``, ``part`` its part, and ``bins`` its number. ``pos`` and
     ``neg`` are the amounts of positives and negatives, ``offset`` is the sum of score minus bin score. These three are
-    whole numbers, or limbs (floats of exact sums) of shape (n, 6) if rows are weighted. In this case ``rows`` has the
-    number of rows; otherwise it is None. ``offset`` is None if no metric reads sums of scores.
+    whole numbers, or limbs (floats of exact sums) of shape (n, 6) if rows are weighted. In this case ``rows`` contains
+    the number of rows; otherwise it is None. ``offset`` is None if no metric reads sums of scores.
     """
 
     values: tuple[str | None, ...]

@@ -33,10 +33,10 @@ def parts_of_slice(name: str) -> int:
 class NonzeroSums:
     """The nonzero numbers of one model for all values of one slice. Dense arrays would take gigabytes.
 
-    Each of the ``names`` has ``columns`` numbers, which are fewer than six counts, and then limbs (floats that make up
-    an exact sum). A cell is the index of a slice value times ``parts``, plus the part. ``cells`` lists the n cells with
-    a nonzero number. ``used`` lists the u columns, of all names, one name after the other, with a nonzero number. Both
-    lists ascend. ``numbers`` has shape (u, n).
+    Each of the ``names`` contains ``columns`` numbers, which are fewer than six counts, and then limbs (floats that
+    make up an exact sum). A cell is the index of a slice value times ``parts``, plus the part. ``cells`` lists the n
+    cells with a nonzero number. ``used`` lists the u columns, of all names, one name after the other, with a nonzero
+    number. Both lists ascend. ``numbers`` has shape (u, n).
     """
 
     names: tuple[str, ...]

@@ -33,14 +33,14 @@ MERGED_BYTES = 256 << 20  # if the sums of fewer states exceed this many bytes, 
 class Partials:
     """The merged states of one or several buckets.
 
-    ``counts`` has the counts of the table ``quality`` by (check, model), where "" means all models. ``unmatched`` has
-    one unmatched row from the lists and one from the truth. ``item_hashes`` are the lowest hashes of the items in the
-    lists and in the truth. ``loops`` counts how often a step ran in compiled loops or in numpy. ``largest`` are the
-    groups with the most rows. ``heaviest`` has the largest weight of a single group, by (metric, model). ``failure`` is
-    the message of a task that ran out of memory, or empty; the message is returned because Spark would run a failed
-    task three times. ``repeated`` counts the group keys that several groups have, if each row of the input is a group.
-    ``first_times`` has the first time of each item, if interactions with times are counted. ``largest_weights`` has, by
-    model, the largest weight of a row that its propensity gives.
+    ``counts`` contains the counts of the table ``quality`` by (check, model), where "" means all models. ``unmatched``
+    contains one unmatched row from the lists and one from the truth. ``item_hashes`` are the lowest hashes of the items
+    in the lists and in the truth. ``loops`` counts how often a step ran in compiled loops or in numpy. ``largest`` are
+    the groups with the most rows. ``heaviest`` contains the largest weight of a single group, by (metric, model).
+    ``failure`` is the message of a task that ran out of memory, or empty; the message is returned because Spark would
+    run a failed task three times. ``repeated`` counts the group keys that several groups have, if each row of the input
+    is a group. ``first_times`` contains the first time of each item, if interactions with times are counted.
+    ``largest_weights`` has, by model, the largest weight of a row that its propensity gives.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)

@@ -88,7 +88,7 @@ class Popularity:
     def of(cls, counts: ItemCounts, groups: int, tiers: Tiers) -> Popularity:
         """Return the popularity of the items in ``counts``, which were counted in the interactions of ``groups``.
 
-        ``counts`` has the rows of an item as ``shown`` (in :data:`UNIT`), and its groups (users) as ``relevant``.
+        ``counts`` contains the rows of an item as ``shown`` (in :data:`UNIT`), and its groups (users) as ``relevant``.
         """
         counted = counts.coded
         rows = counted.shown // UNIT

@@ -321,8 +321,8 @@ def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[
     """Return the jackknife standard error of each of the ``values``, and its number of parts with groups, minus one.
 
     The jackknife leaves out one part of the groups at a time. Shapes: (k,) for ``values`` and both results, (k, g) for
-    ``without``, and (g,) or (k, g) for ``sizes``. ``without`` has each value as computed without the groups of one
-    part, and ``sizes`` has the number of groups in each part; parts of size 0 do not count. Let theta be a value,
+    ``without``, and (g,) or (k, g) for ``sizes``. ``without`` contains each value as computed without the groups of one
+    part, and ``sizes`` contains the number of groups in each part; parts of size 0 do not count. Let theta be a value,
     theta_(-j) the value without part j, m_j the number of groups in part j, n the number of groups in all g parts with
     groups, and h_j = n / m_j. The pseudo-value of part j is h_j · theta - (h_j - 1) · theta_(-j), the jackknife
     estimate is g · theta - Σ (1 - 1/h_j) · theta_(-j), and the variance is::
@@ -414,13 +414,13 @@ def order_statistics(
 ) -> tuple[float, float] | None:
     """Return an interval of a quantile whose ends are two observed values. It is valid for any distribution of values.
 
-    ``values`` are the distinct values in ascending order, and ``counts`` has the number of groups with each value.
+    ``values`` are the distinct values in ascending order, and ``counts`` contains the number of groups with each value.
     Among n independent groups, the number K of groups at or below the true quantile is binomial. So the l-th smallest
     value is above the true quantile with probability P(K < l), and the u-th smallest value is below it with probability
-    P(K ≥ u). The interval takes the largest l and the smallest u for which each probability is below
-    (1 - ``level``) / 2. It is conservative, because ranks are whole numbers and tied values only increase the coverage.
-    The result is None if a rank would be below 1 or above n, because there are too few groups (for a median at 0.95,
-    fewer than 6) or because the quantile is 0 or 1.
+    P(K ≥ u). The interval takes the largest l and the smallest u for which each probability is below (1 - ``level``) /
+    2. It is conservative, because ranks are whole numbers and tied values only increase the coverage. The result is
+    None if a rank would be below 1 or above n, because there are too few groups (for a median at 0.95, fewer than 6) or
+    because the quantile is 0 or 1.
 
     Thompson: Annals of Mathematical Statistics 1936. David, Nagaraja: Order Statistics, 2003, section 7.1.
 

@@ -30,10 +30,10 @@ def swap_test(
     """Test a difference between two sides by Student's t, with a variance from exchanges of parts between the sides.
 
     The sides are the two models, or the two days, that are compared. A split divides the parts into two halves, and
-    after an exchange of one half, each side becomes a mixture of both. ``swapped`` has the values of the two mixtures
-    for each split; in the first column, no part is exchanged. ``ours`` and ``theirs`` have the values of each side on
-    both halves. The shape of all three is (2, order). ``parts`` is the number of parts with groups, and ``effective``
-    is the number of equal groups that would carry as much information.
+    after an exchange of one half, each side becomes a mixture of both. ``swapped`` contains the values of the two
+    mixtures for each split; in the first column, no part is exchanged. ``ours`` and ``theirs`` have the values of each
+    side on both halves. The shape of all three is (2, order). ``parts`` is the number of parts with groups, and
+    ``effective`` is the number of equal groups that would carry as much information.
 
     If the sides do not differ, an exchange changes the values only by chance, whatever the form of the metric. The
     variance is then the mean square of the differences between the mixtures; for a metric that is linear in the parts,

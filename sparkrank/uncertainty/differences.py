@@ -70,9 +70,9 @@ class PairSums(NamedTuple):
 class ComparisonColumns:
     """The differences between n candidates and their baselines, with the tests and the numbers of groups.
 
-    ``baseline`` has the baselines' values. ``n_groups`` and ``n_effective`` are each the smaller of the candidate's and
-    the baseline's number. ``errors`` has the three fields of :class:`~sparkrank.stats.ratios.StandardErrors`; its shape
-    is (3, n).
+    ``baseline`` contains the baselines' values. ``n_groups`` and ``n_effective`` are each the smaller of the
+    candidate's and the baseline's number. ``errors`` contains the three fields of
+    :class:`~sparkrank.stats.ratios.StandardErrors`; its shape is (3, n).
     """
 
     difference: Floats
@@ -128,7 +128,7 @@ def compare_samples(
 ) -> ComparisonColumns:
     """Compute and test the differences ``candidates`` - ``baselines``.
 
-    ``places`` has the indices of the n candidates and of their n baselines. A difference is tested by ``pairs`` of
+    ``places`` contains the indices of the n candidates and of their n baselines. A difference is tested by ``pairs`` of
     groups if these are given and if both values are defined in the same groups. All other differences are tested by
     parts, which are fixed subsets of the groups.
     """

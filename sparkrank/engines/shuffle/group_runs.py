@@ -31,7 +31,7 @@ _LOW_BITS = np.uint64(HASHES - 1)  # the upper bits already decide buckets and p
 
 
 class Run:
-    """The rows of some buckets of ``store``, which are whole groups. ``sample`` has a few rows of a large run."""
+    """The rows of some buckets of ``store``, which are whole groups. ``sample`` contains a few rows of a large run."""
 
     def __init__(self, store: PieceStore, *buckets: int) -> None:
         self.rows = sum(map(store.rows, buckets))

@@ -91,7 +91,7 @@ def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table,
 
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
-    """Return whether ``column`` has only non-null numbers or bits, at least one.
+    """Return whether ``column`` contains only non-null numbers or bits, at least one.
 
     Compiled loops can copy only such columns.
     """

@@ -105,7 +105,7 @@ def column_of(leaf: Leaf) -> Column:
 
 
 def _without_collation(column: Column, kind: pa.DataType) -> Column:
-    """Return ``column`` with plain strings, which are equal only if their bytes are, if ``kind`` has texts."""
+    """Return ``column`` with plain strings, which are equal only if their bytes are, if ``kind`` contains texts."""
     if is_array(kind) and pa.types.is_string(kind.value_type):
         return column.cast("array<string>")
     return column.cast("string") if pa.types.is_string(kind) else column
@@ -115,7 +115,7 @@ def _without_collation(column: Column, kind: pa.DataType) -> Column:
 class BatchConverter:
     """A converter of batches of one input, with the schema ``sent``, to bucket rows with ``schema``.
 
-    ``at`` has the place of each column of ``roles`` in the batches.
+    ``at`` contains the place of each column of ``roles`` in the batches.
     """
 
     sent: pa.Schema

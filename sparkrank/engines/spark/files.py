@@ -68,7 +68,8 @@ def frame_of_files(
 ) -> DataFrame:
     """Read the files at ``path`` in a format of :data:`FILE_FORMATS`. Messages call the files ``what``.
 
-    ``where`` is not applied, but files must have the columns it names. ``opened`` has files that are already listed.
+    ``where`` is not applied, but files must have the columns it names. ``opened`` contains files that are already
+    listed.
     """
     given = {name.lower(): value for name, value in (options or {}).items()}
     reader = _reader(spark, kind, options or {}, schema)

@@ -40,7 +40,7 @@ def _verdict(tables: ReportTables) -> Made:
 def stopped_gates(rows: Iterable[GateRow], names: Sequence[str]) -> tuple[StoppedGate, ...]:
     """Return the gates that do not pass, with their worst checks.
 
-    ``names`` has the names of all gates. ``rows`` are sorted, worst first.
+    ``names`` contains the names of all gates. ``rows`` are sorted, worst first.
     """
     by_gate: dict[str, list[GateRow]] = {}
     for row in rows:

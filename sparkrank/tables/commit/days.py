@@ -52,9 +52,9 @@ class DayRun(Protocol):
     def keep_others(self, names: Collection[str], listed: Sequence[dict[str, Any]]) -> tuple[str, ...]:
         """Copy the tables that readers see now into this run, except those in ``names``, without any visible change.
 
-        ``listed`` has the entries for the day's files from the table ``runs``, already checked. The new run lists these
-        entries unchanged. Returns the names of the copied tables, to pass to :meth:`commit` as ``written``. The names
-        are empty if a commit leaves other tables unchanged anyway.
+        ``listed`` contains the entries for the day's files from the table ``runs``, already checked. The new run lists
+        these entries unchanged. Returns the names of the copied tables, to pass to :meth:`commit` as ``written``. The
+        names are empty if a commit leaves other tables unchanged anyway.
         """
 
 

@@ -122,8 +122,8 @@ def assertions_facet(
 ) -> dict[str, Any] | None:
     """Return the facet with an assertion for each gate and for each check with a limit; None without assertions.
 
-    ``named`` has the names that people gave to gates. The names of other gates contain values of slices, and are not
-    sent.
+    ``named`` contains the names that people gave to gates. The names of other gates contain values of slices, and are
+    not sent.
     """
     made = [*_of_gates(verdicts, named), *_of_limits(quality)]
     return {"assertions": made, **facet_of(PRODUCER, "1-1-0", "DataQualityAssertionsDatasetFacet")} if made else None

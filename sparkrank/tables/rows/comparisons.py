@@ -42,8 +42,8 @@ def comparisons_table(
     """Return the table ``comparisons``, with a row for each candidate, slice value and metric, in this order.
 
     ``clustered`` means that a group may occur on several days, so that the differences in single groups are not
-    independent. For each candidate that lacks some of the baseline's days, ``of_candidates`` has the merged states of
-    the common days, and the value of ``clustered`` for these days.
+    independent. For each candidate that lacks some of the baseline's days, ``of_candidates`` contains the merged states
+    of the common days, and the value of ``clustered`` for these days.
     """
     subjects: list[Subject] = []
     parts: list[list[dict[str, NDArray[Any]]]] = []

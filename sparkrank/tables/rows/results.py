@@ -78,9 +78,9 @@ def table_of(
 ) -> pa.Table:
     """Return a table with a row for each subject and metric: all metrics of the first subject, then of the second, ...
 
-    ``metrics`` has the columns of each metric of ``plan``, with a number for each subject. ``texts`` has the columns
-    that name the subjects. NaN becomes null, except in the columns where NaN means undefined (:data:`DEFINED`). Metrics
-    that a model of a row does not have are left out.
+    ``metrics`` contains the columns of each metric of ``plan``, with a number for each subject. ``texts`` contains the
+    columns that name the subjects. NaN becomes null, except in the columns where NaN means undefined (:data:`DEFINED`).
+    Metrics that a model of a row does not have are left out.
     """
     each, times = len(next(iter(texts.values()))), len(metrics)
     subject = pa.array(np.repeat(np.arange(each), times))

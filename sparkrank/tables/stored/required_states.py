@@ -37,7 +37,7 @@ OF_PARTS = (PART_MEAN_FORM.kind, PART_SUM_FORM.kind, PARTS_KIND)
 class DayCoverage:
     """The models and slices of a plan with states of a ``day``, and the numbers of evaluated rows and groups.
 
-    ``session`` has the Spark settings with which the day's rows were read.
+    ``session`` contains the Spark settings with which the day's rows were read.
     """
 
     day: str

@@ -1,4 +1,4 @@
-"""The evaluation of one bucket of whole groups, the unit of work of every run. Uses only pyarrow and numpy."""
+"""The evaluation of one bucket of whole groups, the unit of work of every run, with only pyarrow and numpy."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """Return the names of the columns that rows of a bucket have for ``plan`` and a group key of ``keys`` columns."""
+    """Return the names of the columns of bucket rows for ``plan`` and a group key of ``keys`` columns."""
     columns = [*map(key_column, range(keys)), *label_columns(plan), *map(score_column, range(plan.scores_of_row))]
     columns += map(slice_column, range(len(plan.slice_sources)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
@@ -203,7 +203,7 @@ def _drop_cached(models: Sequence[RankedModel]) -> None:
 class RankedRows(NamedTuple):
     """The rows that can be evaluated, with their groups, their judgments, and the rankings of each model.
 
-    ``plan`` contains the metrics of the label that the rows have here. ``hashes`` contains the hashes of the keys of
+    ``plan`` contains only the metrics of the label that these rows carry. ``hashes`` contains the hashes of the keys of
     all groups, including rejected groups and groups that are only in the past, or is None if the plan does not request
     them. ``whole`` contains the bucket's group for each of ``groups``, or is None if they are the same.
     """
@@ -220,9 +220,9 @@ class RankedRows(NamedTuple):
 def ranked_rows(
     table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]], unmatched: dict[str, UnmatchedRow] | None = None
 ) -> RankedRows:
-    """Return the rankings of the rows of ``table``, with the first label. Adds to ``counts``.
+    """Return the rankings of the rows of ``table``, with the first label. Add the counts of checks to ``counts``.
 
-    Puts examples of rows without a match in ``unmatched``, unless it is None.
+    Put examples of rows without a match into ``unmatched``, unless it is None.
     """
     table, pairs = without_past(table, plan, counts)
     counts[checks.ROWS_READ, ""] = table.num_rows
@@ -252,7 +252,7 @@ def ranked_rows(
 def other_label_rows(first: RankedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Iterator[RankedRows]:
     """Yield the rows of ``first`` with each other label. Rows are not sorted again unless a label leaves some out.
 
-    Models without a metric of the label are left out. Adds only the number of rows without a gain to ``counts``,
+    Models without a metric of the label are left out. Only the number of rows without a gain is added to ``counts``,
     because all other counts are those of the first label.
     """
     for judging, own in plan.by_judging.items():
@@ -304,9 +304,9 @@ def ranked_models(
     weights: Mapping[str, Floats],
     alike: Sequence[RankedModel] | None = None,
 ) -> list[RankedModel]:
-    """Return the rankings of each model, with further rankings by assumed labels and by labels of checks.
+    """Return the rankings of each model: by its label, by assumed labels, and by labels that check others.
 
-    ``alike`` contains the same models with other labels of the same rows. Their order of the rows is used again.
+    ``alike`` contains the same models with another label of the same rows. Their order of the rows is used again.
     """
     assumed = {assumption: judged.assuming(assumption) for assumption in plan.assumptions}
     others = {own: (rows, _rankings(rows, plan, Counter())) for own, rows in assumed.items() if rows is not judged}

@@ -38,7 +38,7 @@ MARKS = {
 
 @dataclass(frozen=True)
 class ExplainedTable:
-    """A table in an explanation. ``name`` describes the rows. Columns have Python values, None for missing values."""
+    """A table in an explanation. ``name`` describes the rows. Columns contain Python values (None: missing)."""
 
     name: str
     columns: Mapping[str, tuple[Any, ...]]
@@ -51,7 +51,7 @@ class ExplainedTable:
 class ExplainedMetric:
     """The computation of a metric of one model for one group.
 
-    ``value`` is the group's value in the group table. It is NaN if it is undefined or if the metric is not a mean over
+    ``value`` is the group's value in the group table: NaN if the value is undefined or if the metric is not a mean over
     groups (``is_mean`` is false). ``counts_as`` is the value that enters the mean, NaN if the group is left out. The
     ``steps`` compute the value from the columns of ``tables``, the first of which is the list. ``notes`` contains
     remarks that numbers cannot express.

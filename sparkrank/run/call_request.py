@@ -1,4 +1,4 @@
-"""The request made from the arguments of ``sr.evaluate`` or ``sr.explain``."""
+"""The request for an evaluation that the arguments of ``sr.evaluate`` or ``sr.explain`` describe."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def request_of_call(
     grouped: GroupedWord = AUTO,
     **settings_of_plan: Any,
 ) -> tuple[Request, TruthColumns | None]:
-    """Return the request for ``impressions``, and the columns of the truth as the caller named them, or None.
+    """Return the request for ``impressions``, and the caller's names of the columns of the truth, or None.
 
     ``options`` contains the :class:`sparkrank.doors.keywords.InputOptions`, with defaults, and ``cluster``.
-    ``settings_of_plan`` contains other arguments of :func:`sparkrank.inputs.request_plan.plan_request`. Raise
+    ``settings_of_plan`` contains further arguments of :func:`sparkrank.inputs.request_plan.plan_request`. Raise
     :class:`SpecError` if the arguments are invalid.
     """
     truth, truth_columns, label = (options.get(name) for name in ("truth", "truth_columns", "label"))

@@ -1,4 +1,4 @@
-"""Interruptible calls to Spark, for example by a notebook's stop button, which cancels their jobs.
+"""Calls to Spark that an interrupt ends, for example by a notebook's stop button, together with their jobs.
 
 An interrupted JVM call leaves its response unread, and the thread's next call would read that response by mistake. So
 another thread does the work and tags its jobs. An interrupt ends the wait for that thread, and cancels the jobs by

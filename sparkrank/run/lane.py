@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 def open_lane(request: Request) -> Lane:
-    """Return the lane that ``request`` names or, under ``auto``, the first lane of ``LANES`` that can take the request.
+    """Return the lane that ``request`` names or, under ``auto``, the first of ``LANES`` that can run the request.
 
     Spark reads both lists and truth if either is a DataFrame, or if one is a path for Spark and the other is in memory.
     Spark also reads files that Arrow cannot open or reads differently. The choice is logged. Raise :class:`InputError`
-    if there is no input, and :class:`SpecError` if the named lane cannot take the input or lacks a session, or if
+    if there is no input, and :class:`SpecError` if the named lane cannot read the input or lacks a session, or if
     ``grouped`` or ``row_memory`` is set without any effect.
     """
     if (reason := _why_not_grouped(request)) is not None:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunParts:
-    """The facts about an evaluation that the table ``runs`` records. ``inputs`` is a text that names the inputs."""
+    """The facts about an evaluation for the table ``runs``. ``inputs`` is a text that names the inputs."""
 
     lane: str
     lane_reason: str
@@ -71,7 +71,7 @@ def tables_of_run(
     started_at: dt.datetime,
     stages: Stages,
 ) -> dict[str, Any]:
-    """Return the tables of a run of ``day`` by name. ``made`` contains metrics, quality and comparisons (or None)."""
+    """Return the tables of a run of ``day`` by name. ``made`` is (metrics, quality, comparisons or None)."""
     metrics, quality, comparisons = made
     origin = origin_of(spec, day, parts.session)
     compared = None if comparisons is None else with_origin(comparisons, origin)

@@ -1,4 +1,4 @@
-"""The mergeable state of quantiles over groups. It has the number of groups with each value of a metric.
+"""The mergeable state of quantiles over groups: the number of groups with each value of a metric.
 
 Up to 2^16 distinct values are stored exactly. If there are more, values are rounded to bins of a relative width of
 2^-16, which limits memory.

@@ -129,7 +129,7 @@ class ItemCounts:
     def of_target(cls, items: pa.Array, counts: Ints, keys: Sequence[StateKey]) -> ItemCounts:
         """Return counts under each of ``keys``.
 
-        Each of ``items`` is relevant as often as its entry in ``counts`` says.
+        The entry of an item in ``counts`` is the number of groups in which it is relevant.
         """
         code = np.repeat(np.arange(len(keys)), len(items))
         repeated = pa.concat_arrays([_plain(items)] * len(keys))
@@ -207,7 +207,7 @@ class ItemCounts:
 
 
 def with_parts(part: Codes, codes: Codes, items: pa.Array) -> tuple[pa.Array, Codes]:
-    """Return the distinct texts of a part (subset of groups) and an item, and the index of each row's text.
+    """Return distinct texts, each made of a part (subset of groups) and an item, and the index of each row's text.
 
     ``part`` and ``codes`` (indices in ``items``) have one element per row.
     """

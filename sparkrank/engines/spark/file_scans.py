@@ -43,16 +43,16 @@ _DECRYPTION = "parquet.crypto.factory.class"
 
 @dataclass(frozen=True)
 class FileScan:
-    """A scan of all Parquet files at the local path ``root``. They had ``size`` bytes when Spark listed them."""
+    """A scan of all Parquet files at the local path ``root``. When Spark listed the files, they had ``size`` bytes."""
 
     root: str
     size: int
 
     @classmethod
     def of(cls, frame: DataFrame) -> FileScan | None:
-        """Return the scan that ``frame`` consists of, perhaps of some columns only.
+        """Return the scan, perhaps of only some columns, of which ``frame`` consists.
 
-        None if it may do more than scan.
+        The result is None if ``frame`` may do more than scan.
         """
         spark = frame.sparkSession
         if os.environ.get("SPARKRANK_PRIVATE_SPARK") == "0" or is_connect(spark):

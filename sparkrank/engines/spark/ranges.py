@@ -1,4 +1,4 @@
-"""Exact metrics of a day with too many distinct scores for one process, computed on Spark by ranges of scores.
+"""Exact metrics of a day with more distinct scores than fit in one process. Spark computes them by ranges of scores.
 
 Tasks divide the bins by range, and each range is merged by one task. The driver then sends each range the totals of the
 ranges with higher scores.

@@ -1,4 +1,4 @@
-"""Requested limits on checks, and the checks that a run counts."""
+"""Requested limits on checks (counts in the table ``quality``), and the checks that a run counts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def limits_of(
 
 
 def checks_of(plan: Plan) -> dict[str, bool]:
-    """Return the checks that ``plan`` counts, from an empty bucket, and whether each check is a share of a total."""
+    """Return a dict from each check that ``plan`` counts in an empty bucket to whether it is a share of a total."""
     kinds = {TRUTH: pa.bool_(), PAST: pa.int8(), TIME: pa.int64()}
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     sources = enumerate(plan.slice_sources)

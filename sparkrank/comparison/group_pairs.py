@@ -57,7 +57,7 @@ class ModelGroups:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def batches_at(self, numbers: Ints, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, slice]]:
-        """Yield the rows at the ascending ``numbers`` in batches, each with the slice of ``numbers`` in the batch."""
+        """Yield the rows at the ascending indices ``numbers`` in batches, each with its slice of ``numbers``."""
         start = 0
         for batch in self.batches(columns):
             first, last = np.searchsorted(numbers, (start, start + batch.num_rows))

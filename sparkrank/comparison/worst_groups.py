@@ -44,7 +44,7 @@ def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> tuple[
 
 
 def worst_of_two(left: ModelGroups, right: ModelGroups, metric: str, top: int) -> pa.Table:
-    """Return the ``top`` paired groups whose right ``metric`` is worst, with the columns of :func:`largest_changes`."""
+    """Return the ``top`` pairs of groups with the worst right ``metric``, in the form of :func:`largest_changes`."""
     keys = common_keys(left.table, right.table)
     counted_as = counted_undefined(right.table.definitions.get(metric))
     left, right = left.here([metric]), right.here([metric])

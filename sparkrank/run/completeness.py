@@ -43,7 +43,7 @@ class Completeness:
 
     @classmethod
     def of(cls, spec: Spec, day: str, sides: Mapping[str, SideRows], spark: SparkSession | None) -> Completeness:
-        """Return the expectations of ``spec`` for ``day``. ``sides`` has the rows of each input by name, such as truth.
+        """Return the expectations of ``spec`` for ``day``. ``sides`` maps names of inputs to their rows.
 
         Raise :class:`InputError` if a marker file is missing, if the newest commit is too old, or if the tables of the
         day before cannot be read.

@@ -27,7 +27,7 @@ _FOR_WAKING = 0.5  # a wait without a time limit could not be interrupted on eve
 
 
 def interruptible(spark: SparkSession | None, work: Callable[[], T]) -> T:
-    """Return the result of ``work``, which uses ``spark``. An interrupt cancels the jobs of ``work``, then is raised.
+    """Return the result of ``work``, which uses ``spark``. An interrupt cancels its jobs, and is then raised.
 
     Without a session, or in a thread that signals do not reach, ``work`` is called directly.
     """

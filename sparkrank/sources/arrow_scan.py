@@ -1,4 +1,4 @@
-"""Scans of files with Arrow, which yield the rows where a condition is true, in tables of bounded size."""
+"""Scans of files with Arrow for the rows where a condition is true, in tables of bounded size."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def filtered(
 
 
 def in_splits(items: Iterable[tuple[T, int]], split_rows: int, most: int | None = None) -> list[list[T]]:
-    """Group ``items``, pairs of an item and its rows, into splits of about ``split_rows`` rows, largest first.
+    """Group ``items``, pairs (item, number of its rows), into splits of about ``split_rows`` rows, largest first.
 
-    A split has up to ``most`` items.
+    A split has at most ``most`` items.
     """
     splits: list[list[T]] = []
     sizes: list[int] = []

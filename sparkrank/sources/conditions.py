@@ -41,7 +41,7 @@ Token = tuple[str, str]
 
 
 class UntranslatableError(ValueError):
-    """The error for a condition that only Spark can evaluate. The message says why."""
+    """The error for a condition that only Spark can evaluate. The message contains the reason."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,10 @@ class ColumnTest:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on rows: two expressions that must both be true. None stands for one that is always true.
+    """A condition on rows: two expressions that must both be true. None means an expression that is always true.
 
     Readers may skip row groups by ``row_group_filter``. Only ``row_filter`` may be true for NaN, which row-group
-    statistics omit. Both together are the ``comparisons`` joined by AND, if these are known.
+    statistics omit. Both together equal the ``comparisons`` joined by AND, if these are known.
     """
 
     row_group_filter: pc.Expression | None

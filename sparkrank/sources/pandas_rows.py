@@ -1,4 +1,4 @@
-"""Conversion of pandas rows to an Arrow table. NaN becomes null, and is counted in columns that may have nulls."""
+"""Conversion of pandas rows to an Arrow table. NaN becomes null, and is counted in columns that may contain nulls."""
 
 from __future__ import annotations
 

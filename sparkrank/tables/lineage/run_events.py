@@ -60,7 +60,7 @@ class LineageRun:
         result: Mapping[str, Any] | None = None,
         error: str | None = None,
     ) -> dict[str, Any]:
-        """Return an event at ``time`` (ISO 8601), with the facet of a ``result`` or the message of an ``error``."""
+        """Return an event at ``time`` (ISO 8601), with the facet (part) of a ``result`` or the text of an ``error``."""
         evaluation = {"day": self.day, "attemptId": self.attempt, **(result or {})}
         facets: dict[str, Any] = {EVALUATION: {**evaluation, "_producer": PRODUCER, "_schemaURL": _EVALUATION_SCHEMA}}
         if error is not None:

@@ -46,7 +46,7 @@ class StoredResult:
 
     @cached_property
     def outcome(self) -> DayOutcome:
-        """The cells (metric, model, slice value) that failed a gate or were accepted, and new starts of histories."""
+        """The cells (metric, model, slice value) of failed gates, of accepted failures, and of new histories."""
         fails, accepted = pc.equal(self._verdicts["verdict"], "fail"), self._flags("accepted")
         let_in = pc.and_(fails, accepted)
         of_history = [name for name, kind in KINDS.items() if kind.reads_history]

@@ -418,7 +418,7 @@ def _stand_in(error: BaseException) -> SparkrankError:
 
 
 def require(module: str, extra: str, what: str) -> None:
-    """Raise :class:`SpecError` if ``module`` is not installed. ``what`` needs the module, and ``extra`` installs it."""
+    """Raise :class:`SpecError` if ``module``, which ``what`` needs and ``extra`` installs, is missing."""
     if importlib.util.find_spec(module) is None:
         raise SpecError(f"{what} needs {module.replace('_', '-')}: pip install 'sparkrank[{extra}]'")
 

@@ -1,4 +1,4 @@
-"""The reasons why two libraries give different numbers for the same rows, as text and as values for JSON."""
+"""The settings by which two libraries give different numbers for the same rows, as text and as values for JSON."""
 
 from __future__ import annotations
 

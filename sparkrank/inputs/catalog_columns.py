@@ -47,11 +47,11 @@ class CatalogPlan(Plan):
         return self.columns
 
     def table_of(self, column: str) -> None:
-        """Return None: the rows of a catalog have all columns themselves, whatever the names of the columns are."""
+        """Return None, because the rows of a catalog have all columns themselves."""
 
 
 def columns_of_catalog(named: Any, roles: Roles) -> tuple[str, str | None]:
-    """Return the columns of a catalog for its items and for the time at which an item appeared (None if not named).
+    """Return the columns of a catalog for its items and for the time at which an item appeared (None: no column).
 
     ``named`` maps ``item`` and ``since`` to columns. By default, the item column has the same name as in the lists.
     """

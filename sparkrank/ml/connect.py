@@ -1,6 +1,6 @@
-"""The evaluator for ``pyspark.ml.connect``, which has other base classes than ``pyspark.ml``.
+"""The evaluator for ``pyspark.ml.connect``, whose base classes differ from those of ``pyspark.ml``.
 
-Importing this module imports ``pyspark.ml.connect``, which needs the packages of ``pyspark[connect]``.
+An import of this module imports ``pyspark.ml.connect``, which needs the packages of ``pyspark[connect]``.
 """
 
 from __future__ import annotations

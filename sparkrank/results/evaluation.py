@@ -540,7 +540,7 @@ class Evaluation:
 
     @property
     def exposures(self) -> pa.Table:
-        """The table of the metric ``exposure_gap``: the attention that each value (a provider, say) gets and is due."""
+        """The table of ``exposure_gap``: the attention that each value (such as a provider) gets, and its due."""
         return exposures_table(self.solved.merged, self.plan)
 
     @property

@@ -38,7 +38,7 @@ class FileSet(NamedTuple):
 
 @dataclass(frozen=True)
 class Colocation:
-    """The place of all rows of a group: in one of the ``files``, in one of the ``folders``, or ``sorted`` in one file.
+    """The way in which rows of a group are together: in one of the ``files`` or ``folders``, or ``sorted`` in a file.
 
     Files of several inputs are read together if they have the same number, or the same partition values, from folders
     or from the metadata of a table. ``values`` names the partition values that ``auto`` has chosen; if it is None, all
@@ -128,7 +128,7 @@ def bucket_number(path: str) -> int | None:
 
 
 def why_not_by_partitions(rows: Sequence[int], cores: int | None) -> str | None:
-    """Return the reason why ``auto`` shuffles partitions with ``rows`` rows, or None if it does not shuffle."""
+    """Return the reason why ``auto`` shuffles partitions of ``rows`` rows each, or None if it does not shuffle."""
     if cores is None:
         return "the session does not say how many cores it has"
     total, largest = sum(rows), max(rows, default=0)

@@ -38,7 +38,7 @@ from sparkrank.sources.values import READERS
 
 
 def check_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
-    """Raise an error if a role's column is missing from ``schema``, or has a type that the role does not accept."""
+    """Raise :class:`InputError` if a role's column is not in ``schema``, or has a type that does not fit the role."""
     check_roles(schema, roles, plan, what)
     roles.validate_required_roles(plan)
     if roles.true_items is not None:

@@ -155,7 +155,7 @@ def kept_files(side: SideRows) -> tuple[int, int]:
 
 
 def last_addition(side: SideRows) -> datetime | None:
-    """Return the time of the newest commit with a new file in a partition that an input's condition may leave."""
+    """Return the time of the newest commit with a new file in a partition not ruled out by an input's condition."""
     table = delta_table(side)
     schema, by_folder = _schemas(table)
     folder = file_system(str(side.path))

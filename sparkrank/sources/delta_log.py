@@ -123,7 +123,7 @@ def commits(table: DeltaTable, folder: tuple[fs.FileSystem, str]) -> Iterator[Lo
 def additions(table: DeltaTable, folder: tuple[fs.FileSystem, str]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """Yield the commits of ``table`` that added rows, newest first, as pairs (time in milliseconds, files).
 
-    Commits that only rearrange rows are marked in the log, and left out.
+    Commits that only rearrange rows are marked in the log and left out here.
     """
     for commit in commits(table, folder):
         added = [action["add"] for action in commit.actions if "add" in action]

@@ -120,7 +120,7 @@ SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 
 def file_system(path: str) -> tuple[fs.FileSystem, str]:
-    """Return the file system of ``path`` and the path in it. A ``path`` is not percent-encoded; settings may follow."""
+    """Return the file system of ``path`` and the path in it. ``path`` is not percent-encoded, and may have settings."""
     scheme, separator, rest = path.partition("://")
     if not separator or scheme.lower() == "file":
         return fs.LocalFileSystem(), os.path.normpath(
@@ -197,7 +197,7 @@ class Listing:
 
     @classmethod
     def at(cls, store: fs.FileSystem, path: str) -> Listing:
-        """List the files at ``path`` (a file, folder or pattern). The list may be empty. Raises Arrow's errors."""
+        """Return the list of the files at ``path`` (a file, folder or pattern), perhaps empty. Raise Arrow's errors."""
         patterns = alternatives(path)
         sizes: dict[str, int] = {}
         links: list[str] = []
@@ -223,7 +223,7 @@ class Listing:
 
     @classmethod
     def of(cls, sizes: Mapping[str, int], patterns: Sequence[Sequence[str]]) -> Listing:
-        """List the files of ``sizes`` (bytes by path) that match one of ``patterns`` or are in a matching folder."""
+        """Return the list of the files of ``sizes`` (bytes by path) that match, or are in a match of, ``patterns``."""
         start, whole = _start(patterns[0])
         named = start if len(patterns) == 1 and whole else None
         starts = [(pattern, len(fixed_parts(pattern))) for pattern in patterns]
@@ -308,7 +308,7 @@ def _seen_below(path: str, file: str) -> str | None:
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether Spark skips files and folders called ``name``, as those with a leading underscore or dot."""
+    """Return whether Spark skips files and folders called ``name``: most of those with a leading underscore or dot."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(_COPIED)
 
 

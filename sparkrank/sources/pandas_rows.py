@@ -61,7 +61,7 @@ def _with_levels(rows: Any, roles: Roles) -> Any:
 
 
 def table_of(rows: Any, roles: Roles, what: str) -> pa.Table:
-    """Return the columns of ``rows`` that have a role. If one is missing, return all, so that errors can list them."""
+    """Return the columns of ``rows`` with a role. If one is missing, return all columns, so that errors list them."""
     names = [name for name in rows.columns if isinstance(name, str)]
     _validate_text_names(rows, names, roles, what)
     try:

@@ -37,7 +37,7 @@ SPLIT_ROWS = 2_000_000
 
 @dataclass(frozen=True)
 class ParquetSplit:
-    """The row groups that one task reads, their row count before filters, and their files' sizes and times."""
+    """The row groups that one task reads, their rows before filters, and the sizes and times of their files."""
 
     fragments: tuple[ds.ParquetFileFragment, ...]
     rows: int

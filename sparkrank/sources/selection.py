@@ -156,7 +156,7 @@ def _is_of_every_lane(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Sides:
-    """All inputs of an evaluation with their roles: a log, or lists (of one or all models) and their truth."""
+    """All inputs of an evaluation with the roles of their columns: a log, or lists (of one or all models) and truth."""
 
     pairs: Sequence[tuple[Selection, Roles]]
     roles: Roles

@@ -97,7 +97,7 @@ def plain(rows: pa.Table) -> pa.Table:
 
 
 def signed(rows: pa.Table) -> pa.Table:
-    """Cast unsigned integers in ``rows`` to signed, which Spark needs. Raises if a value exceeds signed 64 bits."""
+    """Return ``rows`` with signed integers in place of unsigned, for Spark. Raise for a value beyond 64 signed bits."""
     return rows.cast(pa.schema([field.with_type(signed_type(field.type)) for field in rows.schema]))
 
 

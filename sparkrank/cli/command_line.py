@@ -34,7 +34,7 @@ SECONDS_FOR_JAVA = 0.5  # Java does not say when it has read
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Run :func:`main` and end the process. Signals stay ignored once a day is committed, so that the job succeeds."""
+    """Run :func:`main` and end the process. Signals are ignored from a commit on, so that the job succeeds."""
     try:
         main(arguments, ends_process=True)
     except SystemExit as ended:

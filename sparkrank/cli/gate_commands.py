@@ -1,4 +1,4 @@
-"""The commands ``sparkrank gate`` and ``accept``, which judge stored days, or accept them although a gate failed."""
+"""The commands ``sparkrank gate`` (to judge stored days) and ``accept`` (to accept them despite a failed gate)."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def _furthest(degrees: int, days: int) -> float:
 
 
 def own_error(estimate: IntervalEstimate) -> float | None:
-    """Return the standard error of a value, or else (as for percentiles) a quarter of its interval; None if unknown."""
+    """Return a value's standard error, or (for percentiles) a quarter of its interval's width; None if unknown."""
     stderr = estimate.stderr
     if stderr is None and estimate.low is not None and estimate.high is not None:
         stderr = (estimate.high - estimate.low) / 4

@@ -62,7 +62,7 @@ class MergedBins(NamedTuple):
 
 
 def merge_by_loops(coding: Coding, scores: Range, parts: Sequence[CodedBins]) -> MergedBins | None:
-    """Merge the bins of histograms (``parts``) by compiled loops. None if bins lie too far apart or sums overflow."""
+    """Return the merged bins of histograms (``parts``) by loops; None if bins are too far apart or sums overflow."""
     lowest, highest = coding.codes(np.array(scores)).tolist()
     span = highest - lowest + 1
     offsets = [part.offset for part in parts if part.offset is not None]

@@ -279,7 +279,7 @@ def average_precision_terms(sweep: Sweep) -> Terms:
 
 
 def separation_terms(sweep: Sweep) -> Terms:
-    """Return the highest TPR - FPR at the end of a bin, and its upper bound if the positives of a bin come first."""
+    """Return the highest TPR - FPR at the end of a bin, and the same with a bin's positives before its negatives."""
     tpr = _share(sweep.tp, sweep.positives)
     return Terms.of(highest=(tpr - _share(sweep.fp, sweep.negatives), tpr - _share(sweep.fp_above, sweep.negatives)))
 
@@ -414,9 +414,9 @@ def mass_terms(sweep: Sweep, mass: int) -> Terms:
 
 
 def isotonic_terms(sweep: Sweep) -> Terms:
-    """Return the squared errors of the mean scores of bins, and the hulls of the isotonic fit and of its best case.
+    """Return the squared errors, Σ (label - mean score of the bin)², and the hulls of the isotonic fit and its best.
 
-    In the best case, the positives of a bin come before its negatives, as exact scores might order them.
+    The best fit has the positives of each bin before its negatives, as exact scores might order them.
     """
     if sweep.score_sum is None:
         raise ValueError("calibration needs the sums of scores")

@@ -26,7 +26,7 @@ class CatalogPlan(Plan):
 
     @classmethod
     def of_items(cls, plan: Plan, item: str, since: str | None = None) -> CatalogPlan:
-        """Return the plan that reads what ``plan`` needs from a catalog. ``item`` names its column of items."""
+        """Return the plan that reads the columns of ``plan`` from a catalog. ``item`` is its column of items."""
         parts = {source_of(part): part for columns in reversed(plan.slices) for part in columns}
         sliced = ((catalog_column(source.column), parts[source]) for source in plan.slice_sources)
         slices = ((SliceColumn(inner, part.edges),) for inner, part in sliced if inner is not None)

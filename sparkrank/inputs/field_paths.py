@@ -25,7 +25,7 @@ _KEY = re.compile(r"""\[(?:'([^']*)'|"([^"]*)")\]|\.([^.\[]+)""")
 
 
 class Shape(NamedTuple):
-    """A description of an Arrow or Spark type: its name (``text``), its kind, and the types of the values inside it."""
+    """A description of an Arrow or Spark type: its name (``text``), its kind, and the shapes of the values inside."""
 
     text: str
     is_plain: bool = False

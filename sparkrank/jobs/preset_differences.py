@@ -1,4 +1,4 @@
-"""The reasons why two libraries give different numbers for the same rows: settings of their presets.
+"""The settings of two presets by which two libraries give different numbers for the same rows.
 
 Metrics that differ only in parameters share a pass. Each changed setting of the whole evaluation needs another pass.
 """
@@ -116,10 +116,10 @@ class _Passes:
 def explain_presets(
     spec: Spec, day: str, one: str, other: str, texts: Sequence[str], spark: SparkSession | None, stages: Stages
 ) -> PresetDifferences:
-    """Explain how the metrics ``texts`` of one day differ between the presets ``one`` and ``other``.
+    """Return the differences of the metrics ``texts`` of one day between the presets ``one`` and ``other``.
 
-    Either may be :data:`DEFAULT`. Definitions come from the presets, not from ``spec``. Raise :class:`SpecError` if a
-    preset or metric is unknown.
+    Either preset may be :data:`DEFAULT`. Definitions come from the presets, not from ``spec``. Raise :class:`SpecError`
+    if a preset or metric is unknown.
     """
     presets = [_preset(name, option) for name, option in ((one, "--from"), (other, "--to"))]
     truth = None if spec.roles.truth is None else replace(spec.roles.truth, slices=())

@@ -112,7 +112,7 @@ def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None)
 def report_of_files(
     spec: Spec, target: Target, files: DayFiles, run: dict[str, Any], spark: SparkSession | None = None
 ) -> ReportData:
-    """Return the report made from the tables in ``files``, which the ``run`` of the day or window has written.
+    """Return the report of the tables in ``files``, written by the ``run`` of the day or window.
 
     Raise :class:`InputError` if the tables are from another run or cannot be read.
     """
@@ -273,7 +273,7 @@ def with_report(
 
 
 def validate_report(spec: Spec, run: DayRun | None = None) -> bool:
-    """Return whether the spec requests a report. Raise :class:`SpecError`, before any work, if it cannot be written."""
+    """Return whether the spec requests a report. Raise :class:`SpecError` if the report cannot be written."""
     if not spec.output.report:
         return False
     from sparkrank.report.page import require_extra
@@ -302,7 +302,7 @@ def _write(folder: str, name: str, content: bytes) -> None:
 def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None) -> Changes | None:
     """Return the changes since the last readable day.
 
-    None if the :data:`LOOKED_BACK` days before are all unreadable.
+    Return None if all of the :data:`LOOKED_BACK` days before are unreadable.
     """
     earlier = [day for days in range(1, LOOKED_BACK + 1) if (day := target.earlier(days)) is not None]
     read = partial(_stored_day, spark=spark)

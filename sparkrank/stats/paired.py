@@ -143,7 +143,7 @@ def t_tests(
 def paired_t(
     n: int, sum_d: float | Fraction, sum_dd: float | Fraction, level: float = 0.95, moving: float | None = None
 ) -> Difference:
-    """Perform the paired t test from sums over the ``n`` groups in which both models have a value.
+    """Return the paired t test from sums over the ``n`` groups with values of both models.
 
     Let d be the difference in a group; ``sum_d`` is Σd and ``sum_dd`` is Σd². The test has n - 1 degrees of freedom.
     The mean of d and the sum of squared deviations Σd² - (Σd)²/n are computed exactly from the sums (in ``sum_dd`` each

@@ -1,4 +1,4 @@
-"""Power, as the smallest difference that a comparison could have found."""
+"""Power: the smallest difference that a comparison could have found."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def smallest_detectable(
     freedom on, 79.1 % with 4 and 73 % with 1 (Bloom: Minimum detectable effects, Evaluation Review 1995).
 
     This number distinguishes "no difference" from "too little data": a difference that is not significant says little
-    if the smallest detectable difference is larger than every difference that would matter. If the difference is not
-    judged by a t test but by another interval, such as a confidence sequence, ``half`` is half the width of that
-    interval, and the result is ``half`` + t_power · ``stderr``, for this look alone. The result is None if ``stderr``
-    is None or not finite, or if ``degrees`` is below 1.
+    if the smallest detectable difference is larger than every difference that would matter. For a test by another
+    interval, such as a confidence sequence, ``half`` is half the width of that interval, and the result is ``half`` +
+    t_power · ``stderr``, for this look alone. The result is None if ``stderr`` is None or not finite, or if ``degrees``
+    is below 1.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Ranks among all items, estimated from the ranks that relevant items have among a few items drawn at random.
+"""Ranks among all items, estimated from the ranks of relevant items among a few items drawn at random.
 
-Products of matrices are left to einsum, which adds up in one order, whichever processor, BLAS and number of threads.
+Products of matrices use einsum, which adds up in the same order with any processor, BLAS and number of threads.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ def _expected(counts: Floats, model: Model) -> Floats:
 
 
 def least_error(gains: Floats, sampled: int, items: int, gamma: float) -> Floats:
-    """Return a gain for each sampled rank. The mean of these gains estimates the mean of ``gains``, given by true rank.
+    """Return a gain for each sampled rank, so that their mean estimates the mean of ``gains`` by true rank.
 
     The gains have the least (1 - gamma)·bias² + gamma·(bias² + variance) for one group, if all ranks are equally
     likely. Krichene, Rendle: On Sampled Metrics for Item Recommendation, KDD 2020. Shapes: (ranges,) for ``gains``, and

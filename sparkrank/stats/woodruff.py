@@ -70,9 +70,9 @@ def woodruff(
     the number of parts with groups. The true quantile is below the interval only if ``below`` is larger than chance
     allows, and above the interval only if ``upto`` is smaller. So the low end is the value at ``quantile`` minus t
     standard errors of ``below``, and the high end the value at ``quantile`` plus t standard errors of ``upto``. If a
-    share is 0 or 1, its parts show no variation, and √(q (1 - q) / (``parts`` - 1)) takes the place of its standard
-    error, where q is ``quantile``. The result is :data:`~sparkrank.stats.intervals.TOO_FEW` if an end would be beyond
-    all groups, unless the outermost value is the lowest or highest possible value (``ends``).
+    share is 0 or 1, its parts show no variation, and √(q (1 - q) / (``parts`` - 1)), with q = ``quantile``, replaces
+    its standard error. The result is :data:`~sparkrank.stats.intervals.TOO_FEW` if an end would be beyond all groups,
+    unless the outermost value is the lowest or highest possible value (``ends``).
 
     Woodruff: Confidence intervals for medians and other position measures, JASA 1952.
 
@@ -103,7 +103,7 @@ def movement(value: float, end: float, share: ShareOfGroups, other: ShareOfGroup
     """Return each part's contribution to the deviation of a quantile, on the scale of the metric. Shape: (parts,).
 
     The contributions to ``share`` are scaled by the distance from the quantile ``value`` to ``end``, the end of its
-    interval that was computed from ``share``. If the standard error of ``share`` is 0, ``other`` takes its place.
+    interval computed from ``share``. If the standard error of ``share`` is 0, ``other`` replaces ``share``.
     """
     seen = share if share.stderr else other
     if not seen.stderr:

@@ -1,4 +1,4 @@
-"""The work on the folder of tables: removing earlier runs, unlocking a day, exporting days, finding a day's folder."""
+"""Operations on the folder of tables: removing earlier runs, unlocking and exporting days, finding a day's folder."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ STORED_RUNS = 3  # the number of last days that the plan shows
 
 
 def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
-    """Return how Spark would evaluate a day, without starting Spark. Rows are counted unless ``rows`` is given.
+    """Return the plan of Spark's evaluation of a day, without starting Spark. ``rows`` replaces a count of rows.
 
     Raise :class:`SpecError` if only Spark can count the rows, and :class:`InputError` if the input is unusable.
     """

@@ -89,7 +89,7 @@ _OF_TREND = pa.schema([METRICS.schema.field(name) for name in _TREND_COLUMNS])
 
 
 def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> ReportData:
-    """Return the report of a stored day or window. For a window that was never merged, it only has the trend of days.
+    """Return the report of a stored day or window. For a window that was never merged, it is only the trend of days.
 
     The report describes the spec of the stored run. Raise :class:`InputError` if there are no readable tables.
     """
@@ -257,7 +257,7 @@ def _batches(rows: ds.Dataset, day: str, slices: Sequence[str]) -> Iterator[pa.R
 def with_report(
     spec: Spec, target: Target, run: DayRun, tables: Mapping[str, Any], spark: SparkSession | None
 ) -> dict[str, Any]:
-    """Return ``tables`` with a function ``runs`` that also writes the report. Pass :data:`REPORT` to the commit."""
+    """Return ``tables`` with a function for ``runs`` that also writes the report. The commit needs :data:`REPORT`."""
     from sparkrank.report.page import page
 
     inner: Callable[..., pa.Table] = tables["runs"]

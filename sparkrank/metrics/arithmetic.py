@@ -46,7 +46,7 @@ class TermTable:
 
     All ``columns`` have the same length. A term is NaN where a row has no term. ``row`` contains the index of each
     term's row in the judgments (all rows of the group), or is None if the terms do not belong to rows. Under
-    ``ties=expected``, a term may belong to a position that any row of a tie block can take.
+    ``ties=expected``, a term may belong to a position at which any row of a tie block may be.
 
     Examples
     --------
@@ -66,9 +66,9 @@ class TermTable:
 class Step:
     """One step of a calculation: an operation on columns of terms, on the values of earlier steps, or on numbers.
 
-    The operations ``sum`` and ``highest`` give 0 for an empty column. If the second operand is 0, ``ratio`` is
-    undefined and ``share`` gives 0. ``where`` gives the first operand, but is undefined if the second operand is 0. An
-    undefined ``value`` is NaN.
+    The operations ``sum`` and ``highest`` return 0 for an empty column. If the second operand is 0, ``ratio`` is
+    undefined and ``share`` is 0. ``where`` is the first operand, but undefined if the second operand is 0. An undefined
+    ``value`` is NaN.
 
     Examples
     --------
@@ -111,7 +111,7 @@ _OPERATIONS: dict[str, tuple[str, Callable[..., float]]] = {
 
 @dataclass(frozen=True)
 class OneGroup:
-    """One model's ranking of one group. ``scored`` contains the rows with a score, ``scored_rows`` their judgment rows.
+    """One model's ranking of one group. ``scored`` lists the rows with a score, ``scored_rows`` their judgment rows.
 
     A judgment row is the index of a row in the group's judgments (all rows, listed or not).
     """
@@ -137,7 +137,7 @@ class Arithmetic:
     def of(cls, tables: Iterable[TermTable], steps: Iterable[Step], notes: Iterable[str] = ()) -> Arithmetic:
         """Return a calculation with the value of each step, in order, from columns of ``tables``.
 
-        ``given`` steps keep their value.
+        Steps made by :func:`given` keep their value.
 
         Examples
         --------

@@ -40,7 +40,7 @@ def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
 
 
 def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
-    """Yield the index of each limb (float of a sum), and this limb of all values. Limbs of only 0 may be skipped."""
+    """Yield the index and the values of each limb (one of six floats) of ``values``. Limbs of only 0 may be skipped."""
     largest = _largest(values)
     rest, limb = values, np.empty_like(values)
     for index, unit in enumerate(UNITS):

@@ -196,7 +196,9 @@ class Hits:
 def hits_of(ranking: Ranking, rel: float | None) -> Hits:
     """Return the hits of ``ranking`` at the threshold ``rel``, shared by all metrics with that threshold.
 
-    Examples -------- The relevant rows of the first list are second and third, and that of the other list is first:
+    Examples
+    --------
+    The relevant rows of the first list are second and third, and that of the other list is first:
 
     >>> import numpy as np
     >>> from sparkrank.metrics import Ranking, hits_of

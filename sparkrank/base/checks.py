@@ -254,7 +254,7 @@ def with_label(label: str) -> str:
 
 
 def checked_groups(label: str) -> str:
-    """Return the name of the check for the groups whose rows all have ``label``, by which another label is checked."""
+    """Return the name of the check for the groups with ``label``, which checks another label, in all rows."""
     return f"groups that have the label {label} in all rows"
 
 

@@ -127,7 +127,7 @@ class UnappliedFeatureError(FrameLaneNeededError):
 
 
 class MetricError(SpecError):
-    """The error for a string that is not a valid metric, and for a metric declaration that cannot be registered.
+    """The error for an invalid text of a metric, and for an invalid declaration of a metric.
 
     Examples
     --------
@@ -203,7 +203,7 @@ class StoreError(SparkrankError):
 
 
 class StateError(SparkrankError):
-    """The error for states (stored partial results) that cannot be merged, or that the request lacks.
+    """The error for states (stored partial results) that are missing or cannot be merged.
 
     Examples
     --------

@@ -128,7 +128,7 @@ class BucketRows:
         return filled[0] if len(filled) == 1 else np.concatenate(filled or parts)
 
     def equal(self, name: str, text: str) -> Floats:
-        """Return 1 where a column of texts has ``text``, 0 where it has another, and NaN for nulls."""
+        """Return 1 for ``text`` in the column ``name`` of texts, 0 for another text, and NaN for a null."""
         return np.asarray(as_numpy(pc.equal(self.table[name], text).cast(pa.float64())), np.float64)
 
     @cached

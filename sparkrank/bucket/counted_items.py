@@ -1,4 +1,4 @@
-"""States that count, for each item, the groups of a bucket that had the item, and the rows with it.
+"""States of counts for each item: the groups of a bucket that had the item, and the rows with the item.
 
 The rows are interactions, or the relevant rows of a day, whose counts later days may read.
 """

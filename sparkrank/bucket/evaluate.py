@@ -306,7 +306,7 @@ def ranked_models(
 ) -> list[RankedModel]:
     """Return the rankings of each model: by its label, by assumed labels, and by labels that check others.
 
-    ``alike`` contains the same models with another label of the same rows. Their order of the rows is used again.
+    ``alike`` contains the same models with another label of the same rows, whose order of the rows is used again.
     """
     assumed = {assumption: judged.assuming(assumption) for assumption in plan.assumptions}
     others = {own: (rows, _rankings(rows, plan, Counter())) for own, rows in assumed.items() if rows is not judged}

@@ -1,6 +1,6 @@
 """The past: tables of the (group, item) pairs that groups had before. A bucket receives the pairs as rows.
 
-These rows are taken out before groups are formed, so that a group that is only in the past is not evaluated.
+The pairs are removed before groups are formed, so that a group only in the past is not evaluated.
 """
 
 from __future__ import annotations

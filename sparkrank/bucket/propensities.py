@@ -1,4 +1,4 @@
-"""The propensities of rows: the probability that a relevant row was seen, or that a logged action was taken."""
+"""The propensities of rows: the probability of seeing a relevant row, or of taking a logged action."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class RankedModel:
     ``listed`` contains the model's list, taken from the bucket's ``rows``. ``chosen`` flags the groups in which the
     model is evaluated (None means all groups). ``weights`` maps each weight column to the weights of the groups.
     ``assumed`` maps each assumption about rows without a label to the model under this assumption, if there are such
-    rows. ``checked`` maps each label that checks others to the model with that label.
+    rows. ``checked`` maps labels that check others to the model with this label.
     """
 
     name: str

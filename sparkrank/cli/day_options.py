@@ -25,7 +25,7 @@ class NamedDays:
     last: str | None
 
     def target(self, spec: Spec) -> Target:
-        """Return the named window, the named day or the spec's day. Raise a usage error if the options contradict."""
+        """Return the named window, the named day or the spec's day. Raise a usage error for contradictory options."""
         if (self.first is None) != (self.last is None):
             raise click.UsageError("--from and --to go together: they are the first and the last day of a window")
         if self.first is None or self.last is None:

@@ -1,4 +1,4 @@
-"""The signals that a job ignores during the commit of a day, which makes its tables visible.
+"""The signals that a job ignores during the commit of a day (the step that makes its tables visible).
 
 A scheduler reads the exit code of ``spark-submit``, a JVM whose child is this process. Right before the commit, both
 processes begin to ignore signals; otherwise the job could fail although the new day is visible.

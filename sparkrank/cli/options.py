@@ -115,5 +115,5 @@ def validate_alone(first: str, others: Mapping[str, object]) -> None:
 
 
 def command_stages() -> Stages:
-    """Return the stages of a run. They print their progress unless ``--json`` or ``--quiet`` was given."""
+    """Return the stages of a run. Stages print their progress unless ``--json`` or ``--quiet`` was given."""
     return seen_stages() if form() == "text" else Stages()

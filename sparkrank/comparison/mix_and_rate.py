@@ -7,9 +7,9 @@ and B that are compared. Then B - A is the sum over v of
     rate  (s_A + s_B) / 2 · (m_B - m_A)            the mean of v changed
 
 This is the symmetric form of Kitagawa's decomposition (1955). An exchange of A and B flips every sign, and there is no
-residual, because the shares add up to 1 in both. A slice value that occurs in A or B only has no mean in the other. Its
-whole contribution is then mix: its share times the distance of its mean from M. All computations use fractions, with
-one rounding at the end.
+residual, because the shares add up to 1 in both. A slice value that occurs in A or B only has no mean in the other. The
+whole contribution of this value is mix: its share times the distance of its mean from M. All computations use
+fractions, with one rounding at the end.
 """
 
 from __future__ import annotations

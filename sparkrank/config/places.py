@@ -1,4 +1,4 @@
-"""Checks that no tables are written among rows, and that no rows are read among tables."""
+"""Checks of paths: no tables may be written among rows, and no rows may be read among tables."""
 
 from __future__ import annotations
 

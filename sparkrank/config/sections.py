@@ -146,17 +146,17 @@ class Columns(_OfRows):
 
     ``group`` is the key of a list, for example a user or a query. Without ``group``, all rows belong together, and
     metrics of groups are not available. ``rank`` replaces ``score`` if lower is better. ``label`` is not needed if
-    there is a separate truth, or if no metric reads labels. It may be a mapping from names of several labels to their
-    columns. Metrics read the first label unless they name another. A model may have a label of its own, as in ``score:
-    {cvr: {column: p_cvr, label: pay, among: click}}``. ``weight`` is the weight of a row in pooled metrics. ``cluster``
-    is the unit of dependent groups, for example the user of sessions. ``title`` is the name of an item for
-    explanations. ``time`` is the time of a list, which is compared with the times of the truth, the interactions and
-    the catalog. ``propensity`` is the probability of seeing a relevant row, or of taking a logged action; with a truth,
-    it is a column of the truth. ``estimate`` and ``policy_estimate`` are the expected rewards of the action and of the
-    policy. ``item`` is the key of an item, and ``reference_rank`` an order for metrics that compare with it. ``model``
-    is the column that names the model of each row in one long table. With ``items`` and ``true_items``, each row is a
-    whole group, with arrays of items. ``relevance`` is the rule for labels of true items without one: 1
-    (``membership``), or 1 / position (``reciprocal_rank``).
+    there is a separate truth, or if no metric reads labels. Several labels are a mapping from their names to columns.
+    Metrics read the first label unless they name another. A model may have a label of its own, as in ``score: {cvr:
+    {column: p_cvr, label: pay, among: click}}``. ``weight`` is the weight of a row in pooled metrics. ``cluster`` is
+    the unit of dependent groups, for example the user of sessions. ``title`` is the name of an item for explanations.
+    ``time`` is the time of a list, which is compared with the times of the truth, the interactions and the catalog.
+    ``propensity`` is the probability of seeing a relevant row, or of taking a logged action; with a truth, it is a
+    column of the truth. ``estimate`` and ``policy_estimate`` are the expected rewards of the action and of the policy.
+    ``item`` is the key of an item, and ``reference_rank`` an order for metrics that compare with it. ``model`` is the
+    column that names the model of each row in one long table. With ``items`` and ``true_items``, each row is a whole
+    group, with arrays of items. ``relevance`` is the rule for labels of true items without one: 1 (``membership``), or
+    1 / position (``reciprocal_rank``).
     """
 
     items: _ScoreByModel | None = None
@@ -333,7 +333,7 @@ class Input(InputRows):
 
 
 class Truth(InputRows):
-    """The truth: what users really did, or how items were judged. It is joined to the lists by group and item."""
+    """The truth: the real acts of users, or judgments of items, joined to the lists by group and item."""
 
     columns: Annotated[TruthNames, BeforeValidator(as_keys)] = TruthNames()
 
@@ -494,8 +494,8 @@ class UncertaintySettings(Section):
 
     ``off: true`` leaves out the intervals that need parts of the groups, and these parts in the stored states.
     ``slices: false`` leaves out these intervals and parts for the values of slices. With ``sequential``, intervals
-    remain valid if somebody looks at them every night. It is ``true`` for windows that grow from a fixed first day, or
-    a number of ``nights`` over which the chance of a false alarm is spread.
+    remain valid if somebody looks at them every night. The value is ``true`` for windows that grow from a fixed first
+    day, or a number of ``nights`` over which the chance of a false alarm is spread.
     """
 
     level: Annotated[float, BeforeValidator(as_number)] = Field(default=0.95, ge=LEAST_LEVEL, le=MOST_LEVEL)

@@ -1,4 +1,4 @@
-"""Validators for values that YAML or pydantic would read in a way that people do not mean.
+"""Validators for values whose reading by YAML or pydantic differs from what people mean.
 
 The argument of a validator is a value as read by YAML. The validator returns the intended value, or raises a
 ``ValueError`` with the valid values.
@@ -221,7 +221,7 @@ def as_schema(text: str | None) -> str | None:
 
 
 def validate_no_password(path: str | None) -> None:
-    """Raise a ``ValueError`` for a path with a password, which the table ``runs`` would reveal. It omits the path."""
+    """Raise a ``ValueError``, without the path, for a path with a password, which the table ``runs`` would show."""
     if path is not None and has_secret(path):
         raise ValueError("has a path with a password, which the table runs would show: put it into the environment")
 
@@ -247,7 +247,7 @@ def as_whole(value: object) -> object:
 
 
 def as_window(text: str) -> str:
-    """Return the valid days ``first..last``."""
+    """Return ``text`` unchanged if it is a window of days, ``first..last``."""
     try:
         return str(window_of(text))
     except SpecError as error:

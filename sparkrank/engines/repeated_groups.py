@@ -1,4 +1,4 @@
-"""The group keys that occur in several splits, for tasks that each evaluate a split without a shuffle.
+"""The group keys that occur in several splits, for an evaluation of each split by itself, without a shuffle.
 
 In these, no group may span splits. The evaluation of a split returns the 64-bit hashes of its group keys. The hashes of
 the day are divided into ranges. Equal hashes are in one range, and a range fits in memory.
@@ -60,7 +60,7 @@ def repeated_keys(hashes: Sequence[tuple[int, Hashes]]) -> RepeatedKeys:
 def repeated_keys_of_all(hashes: Sequence[tuple[int, Hashes]], most: int = RANGE_HASHES) -> RepeatedKeys:
     """Return the hashes that occur more than once. ``hashes`` contains those of a day, with the number of their split.
 
-    They are compared in ranges of about ``most`` hashes.
+    Hashes are compared in ranges of about ``most`` hashes.
     """
     ranges = max(1, math.ceil(sum(len(own) for _, own in hashes) / most))
     of_range: list[list[tuple[int, Hashes]]] = [[] for _ in range(ranges)]

@@ -96,7 +96,7 @@ class PassResult:
 
     @property
     def stored(self) -> PassResult:
-        """The result with the states of all values of slices, as days store it."""
+        """The result with the states of all values of slices, for storage."""
         return self if self.before_pooling is None else replace(self, partials=self.before_pooling, before_pooling=None)
 
     @property

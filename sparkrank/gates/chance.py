@@ -29,10 +29,9 @@ def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf)
 class GateRecord:
     """The verdicts of one ``gate`` on ``nights`` stored days, judged again by ``sparkrank gate --replay``.
 
-    ``stopped`` contains the days on which the gate fails, and ``undecided`` the other days on which it is undecided.
-    ``by_chance`` is the expected number of failed days if nothing had changed. ``by_chance`` is None if no verdict
-    allows an estimate. ``unknown`` counts the verdicts that allow none, because they lack a standard error or a
-    history.
+    ``stopped`` contains the days of failures, and ``undecided`` the other days with an undecided verdict. ``by_chance``
+    is the expected number of failed days if nothing had changed. ``by_chance`` is None if no verdict allows an
+    estimate. ``unknown`` counts the verdicts that allow none, because they lack a standard error or a history.
     """
 
     gate: str

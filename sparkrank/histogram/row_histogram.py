@@ -1,4 +1,4 @@
-"""A histogram that keeps single rows, for the case that most bins contain one row, as is common for exact bins.
+"""A histogram that keeps single rows, for bins with mostly one row each, as is common for exact bins.
 
 A row takes 9 bytes, or 17 with a weight; a bin would take 32 bytes, or 160 with limbs (floats of exact sums). Rows are
 kept in sorted runs.

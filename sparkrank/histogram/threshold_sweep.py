@@ -366,8 +366,8 @@ def _positives_of_first(sweep: Sweep, rows: float) -> Terms:
 def positives_of_first(sweep: Sweep, rows: Floats) -> list[Floats]:
     """Return three estimates of the weight of positives among the first n rows, for each n in ``rows``.
 
-    They are pro rata within the bin of the n-th row, the largest possible and the smallest possible. Each array has one
-    element for each n with the n-th row in a bin of ``sweep``.
+    The estimates are pro rata within the bin of the n-th row, the largest possible and the smallest possible. Each
+    array has one element for each n with the n-th row in a bin of ``sweep``.
     """
     before, after = sweep.tp_above + sweep.fp_above, sweep.tp + sweep.fp
     here = np.searchsorted(after, rows)

@@ -87,7 +87,7 @@ class NarrowRows:
 
 
 def merged(parts: Sequence[NarrowHistogram | NarrowRows]) -> ScoreHistogram:
-    """Merge packed histograms (at least one) of the same rule. This is faster than unpacking all of them first."""
+    """Merge packed histograms (at least one) of the same rule, faster than by unpacking all of them first."""
     bins = [part for part in parts if isinstance(part, NarrowHistogram)]
     if len(bins) == len(parts) and (added := _merged_by_loops(bins)) is not None:
         return ScoreHistogram(parts[0].rule, *added)

@@ -1,4 +1,4 @@
-"""The numbers of buckets (sets of whole groups) and of tasks for a day. They change speed and memory, never results."""
+"""The numbers of buckets and of tasks for a day, which have effects on speed and memory, but not on results."""
 
 from __future__ import annotations
 

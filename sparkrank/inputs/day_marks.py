@@ -55,7 +55,7 @@ _END_OF_RANGE = re.compile(r"(?<![^/{}])[^/{}]*\.\.\{date[^{}]*\}|\{date[^{}]*\}
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark such as ``{date+1}``. It means the day ``offset`` days after the evaluated day, in the format ``form``."""
+    """A mark such as ``{date+1}``, for the day ``offset`` days after the evaluated day, in the format ``form``."""
 
     offset: int
     form: str

@@ -57,7 +57,7 @@ def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
 def share_of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
     """Return the share of positives: the first term of ``totals`` divided by the positives.
 
-    The second and the third term are upper and lower bounds of the first, and determine the error bound.
+    The second and the third term, an upper and a lower bound of the first, determine the error bound.
     """
     exact, whole = bool(metric["exact"]), totals.positives
     if not whole:

@@ -24,7 +24,7 @@ class Judging(NamedTuple):
     """The label choice of a metric: the ``label`` to read, and the rows that count.
 
     ``label`` is None for the first label. A label in braces, such as ``{click:1,pay:5}``, is the sum of labels times
-    their weights. If ``among`` is given, only rows that are relevant by that label count.
+    their weights. If ``among`` is given, only rows relevant by that label count.
     """
 
     label: str | None = None

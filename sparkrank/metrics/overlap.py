@@ -37,7 +37,7 @@ def serendipity(lists: TwoLists, k: int | None, rel: float | None) -> Floats:
 
 
 def share_of(amounts: Floats, ranking: Ranking, k: int | None, over: str = "k") -> Floats:
-    """Return ``amounts`` divided by ``k`` or, by ``over``, the number of retrieved rows within ``k``; 0 if empty."""
+    """Return ``amounts`` / ``k`` if ``over="k"``, or else / (rows of the list within ``k``); 0 for an empty list."""
     if k is not None and over == "k":
         return amounts / k
     length = ranking.length

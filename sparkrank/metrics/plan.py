@@ -119,7 +119,7 @@ class Plan:
     has_interactions : bool
         Whether there is a table of interactions: what groups had before.
     tiers : Tiers
-        The rule that puts the items of that table into tiers.
+        The rule for the tiers of the items in that table.
     times : tuple of str
         The tables (truth, interactions, catalog) whose times are compared with those of the lists. If empty, no
         times are read.
@@ -475,7 +475,7 @@ class Plan:
 
     @cached_property
     def full_lengths(self) -> tuple[int, ...]:
-        """The cut-offs of metrics that count lists, up to which lists should have a row at each position; each once."""
+        """The cut-offs of metrics that count lists, each once. Lists should have a row at each position up to these."""
         cut = (metric.k for metric, declared in self.catalogue_metrics if declared.counts_lists)
         return tuple(dict.fromkeys(k for k in cut if k is not None))
 

@@ -33,8 +33,7 @@ def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | flo
 def precision(hits: HitSums, k: int | None, over: str) -> Floats:
     """Return hits@k / divisor (by ``over``), for each list; 0 if the divisor is 0.
 
-    The divisor is k, the number of retrieved rows within k, min(k, R), or the lower of R and the retrieved rows within
-    k. Without k, the length of the list stands for k.
+    The divisor is that of :func:`precision_divisor`.
     """
     if over == "k" and k is not None:
         return hits.count(k) / k
@@ -42,7 +41,7 @@ def precision(hits: HitSums, k: int | None, over: str) -> Floats:
 
 
 def precision_divisor(length: Ints, relevant: Ints, k: int | None, over: str) -> NDArray[np.generic]:
-    """Return the divisor of precision for lists of ``length`` rows, in groups with R = ``relevant`` rows."""
+    """Return, by ``over``, k, min(k, ``length`` of the list), or the smaller of R (``relevant``) and one of these."""
     listed = length if k is None else np.minimum(k, length)
     if over == "min_retrieved_relevant":
         return np.minimum(listed, relevant)
@@ -52,13 +51,13 @@ def precision_divisor(length: Ints, relevant: Ints, k: int | None, over: str) ->
 
 
 def recall_divisor(relevant: Ints, k: int | None, over: str) -> Floats:
-    """Return the divisor of recall for groups with R = ``relevant`` rows; NaN if R = 0."""
+    """Return R = ``relevant`` rows (``over="relevant"``), or min(``k``, R), as the divisor of recall; NaN if R = 0."""
     below = np.where(relevant > 0, relevant, np.nan)
     return below if over == "relevant" or k is None else np.minimum(k, below)
 
 
 def recall(hits: HitSums, k: int | None, over: str) -> Floats:
-    """Return hits@k divided by R (the number of relevant rows) or by min(k, R), for each list; NaN if R = 0."""
+    """Return hits@k / R (``over="relevant"``) or hits@k / min(k, R), for each list of R relevant rows; NaN if R = 0."""
     below = hits.relevant_or_nan
     return hits.count(k) / (below if over == "relevant" or k is None else np.minimum(k, below))
 
@@ -66,7 +65,7 @@ def recall(hits: HitSums, k: int | None, over: str) -> Floats:
 def f_measure(hits: HitSums, k: int | None, beta: float, over: str) -> Floats:
     """Return van Rijsbergen's F of precision@k and recall@k, (1 + b²) hits@k / (b² R + k), b = ``beta``; NaN if R = 0.
 
-    If ``over`` is ``retrieved``, the number of retrieved rows within k replaces k.
+    If ``over`` is ``retrieved``, min(k, length of the list) replaces k.
     """
     length = hits.length.astype(np.float64)
     cut = length if k is None else np.minimum(k, length) if over == "retrieved" else float(k)
@@ -84,8 +83,8 @@ def r_precision(hits: Hits) -> Floats:
 def average_precision(hits: HitSums, k: int | None, over: str) -> Floats:
     """Return Σ (hits so far / position) over hits within k, / divisor (by ``over``), for each list; NaN if R = 0.
 
-    The divisor is R (the number of relevant rows), min(k, R), k or hits@k. With ``over=min_k_relevant_retrieved``, the
-    divisor is min(k, R, length of the list), and an empty list has the value 0.
+    The divisor is R, the number of relevant rows (``relevant``), min(k, R) (``min_k_relevant``), k (``k``), hits@k
+    (``hits``) or min(k, R, length of the list) (``min_k_relevant_retrieved``: an empty list has the value 0).
     """
     total, below = hits.precisions(k), hits.relevant_or_nan
     if over == "min_k_relevant" and k is not None:
@@ -261,7 +260,7 @@ def hits(ranking: Ranking, metric: Metric) -> HitSums:
 
 
 def needs_cutoff(parameter: str, *words: str) -> Callable[[Metric], str | None]:
-    """Return a check that requires a cut-off if ``parameter`` is one of ``words``, whose meanings include k."""
+    """Return a check that requires a cut-off if ``parameter`` is one of ``words``, all of which refer to k."""
 
     def check(metric: Metric) -> str | None:
         word = metric[parameter]

@@ -74,7 +74,7 @@ def rows_by_label(ranking: Ranking, k: int | None, labelled: bool) -> Floats:
 
 
 def judged_share(ranking: Ranking, k: int | None, over: str) -> Floats:
-    """Return (rows with a label within k) / (rows of the list within k, or k by ``over``); NaN without rows."""
+    """Return (rows with a label within k) / (k if ``over="k"``, or rows of the list within k); NaN without rows."""
     count = sum_by(ranking.lists.group, rows_by_label(ranking, k, True), ranking.groups)
     if k is not None and over == "k":
         return count / k

@@ -23,7 +23,7 @@ def new_rows(ranking: Ranking, k: int | None) -> Floats:
 
 
 def new_share(ranking: Ranking, k: int | None, over: str) -> Floats:
-    """Return (new rows within k) / (k or, by ``over``, the rows of the list within k; NaN for an empty list)."""
+    """Return (new rows within k) / k or, if ``over="retrieved"``, / (rows of the list within k) (NaN if empty)."""
     count = sum_by(ranking.lists.group, new_rows(ranking, k), ranking.groups)
     if k is None or over == "retrieved":
         return ratio(count, ranking.length if k is None else np.minimum(k, ranking.length))

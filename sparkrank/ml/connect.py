@@ -16,8 +16,9 @@ __all__ = ["RankingMetricEvaluator"]
 class ConnectEvaluator(RankingMetricParams, Evaluator, ParamsReadWrite):
     """:class:`sparkrank.ml.RankingMetricEvaluator` for the ``CrossValidator`` of ``pyspark.ml.connect.tuning``.
 
-    Parameters, values and errors are the same. It is saved and loaded like other evaluators in ``pyspark.ml.connect``.
-    The tuning in ``pyspark.ml`` also works over Spark Connect, with the evaluator of :mod:`sparkrank.ml`.
+    Parameters, values and errors are the same. This class is saved and loaded like other evaluators in
+    ``pyspark.ml.connect``. The tuning in ``pyspark.ml`` also works over Spark Connect, with the evaluator of
+    :mod:`sparkrank.ml`.
 
     Examples
     --------

@@ -29,9 +29,10 @@ class RankingMetricEvaluator(
         The columns that identify a group, such as a user. Only read if the metric or a definition needs groups.
     predictionCol : str
         The column of the scores; higher is better. For a classifier, use ``"probability"`` or ``"rawPrediction"``, a
-        vector of two elements, of which the second is the score. Its ``"prediction"`` is a class, so most rows tie.
+        vector of two elements, of which the second is the score. The column ``"prediction"`` of a classifier is a
+        class, so most rows tie.
     labelCol : str
-        The column of the labels (for ALS, the rating). Above 0 is relevant. It is only read if the metric needs it.
+        The column of the labels (for ALS, the rating), read only if the metric needs labels. Above 0 is relevant.
     itemCol : str, optional
         The column of items. Metrics of the catalogue, ``ties="item"`` and ``duplicates`` need it.
     weightCol : str, optional
@@ -43,7 +44,7 @@ class RankingMetricEvaluator(
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, see :class:`sparkrank.Definitions`. ``positions`` must be ``"dense"``: ranks are not read.
     maxBadFraction : float
-        The largest share of rows, from 0 to 1, that may be rejected, such as those of a user that ALS has not seen.
+        The largest share of rows, from 0 to 1, that may be rejected, such as those of a user unknown to ALS.
     buckets : int, optional
         The number of buckets. By default, rows are counted to choose it, which computes the predictions once more.
 

@@ -28,7 +28,7 @@ class Narrow(NamedTuple):
 
 
 class UsedLimbs(NamedTuple):
-    """The limbs (floats that make up an exact sum) of n sums, without those that are 0 in every sum.
+    """The limbs (floats of an exact sum) of n sums, without limbs that are 0 in every sum.
 
     ``used`` contains the indices of the m other limbs, and ``values`` these limbs. Shape of ``values``: (n, m).
     """

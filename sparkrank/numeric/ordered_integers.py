@@ -105,7 +105,7 @@ class LeadingBits:
 
 @dataclass(frozen=True)
 class Decimals:
-    """Bins of scores rounded to ``size`` decimals, for scores that are all small enough to have that many decimals."""
+    """Bins of scores rounded to ``size`` decimals, for scores small enough to have so many decimals."""
 
     size: int
 

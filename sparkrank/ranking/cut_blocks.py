@@ -1,4 +1,4 @@
-"""The tie blocks (rows of one score) divided by a cut-off, and the number of valued rows that it keeps of each."""
+"""The tie blocks (rows of one score) divided by a cut-off, and the numbers of their rows with a value within it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class CutBlocks:
     def draws(self) -> tuple[Ints, Ints, Floats]:
         """Return three arrays over pairs: a block, and a possible number of its valued rows within the cut-off.
 
-        They contain the index of the block in this object, the number, and its probability. The number has the
+        The arrays contain the index of the block in this object, the number, and its probability. The number has the
         hypergeometric distribution. Probabilities are products of ratios of neighbours, from the most likely number up
         and down, so that no product overflows.
         """

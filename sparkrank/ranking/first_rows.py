@@ -44,7 +44,7 @@ def first_rows(
 def head_of(ranking: Ranking, k: int | None) -> Ranking:
     """Return the ranking of only those rows that may be among the first ``k`` of their list.
 
-    Return ``ranking`` itself if ``k`` is None, if these are most of all rows, or if only a sort of all rows finds them.
+    Return ``ranking`` itself if ``k`` is None, if most rows may be, or if only a sort of all rows tells which may be.
     """
     serves = ranking.ties == "expected" and ranking.judgments.repeats is None
     if k is None or not serves:

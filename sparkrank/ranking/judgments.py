@@ -220,7 +220,7 @@ def best_order(codes: Codes, gains: Floats, groups: int) -> Credit:
 
 
 def places_in_group(codes: Codes, value: Floats, present: Flags) -> Ints:
-    """Return whole numbers from 0 that sort like ``value`` in each group, and -1 for rows that are not ``present``."""
+    """Return whole numbers from 0 in the order of ``value`` in each group, and -1 for rows without ``present``."""
     place = np.full(len(value), -1, np.int64)
     rows = np.flatnonzero(present)
     value = value[rows]

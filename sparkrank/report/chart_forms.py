@@ -24,7 +24,7 @@ Chart: TypeAlias = "alt.LayerChart"
 class ReportChart(alt.LayerChart):
     """A chart that notebooks show without a network: as Vega-Lite if the front end can draw that, otherwise as SVG.
 
-    The default of altair also offers an HTML page, which front ends prefer, but which loads scripts from the network.
+    The default of altair also offers an HTML page. Front ends prefer that page, but it loads scripts from the network.
     """
 
     def _repr_mimebundle_(self, *args: Any, **kwds: Any) -> Any:

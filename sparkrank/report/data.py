@@ -111,8 +111,8 @@ class Provenance(TableRow):
 class StoppedGate:
     """A gate without a pass, its ``number`` among the ``n_gates`` gates, and its worst ``verdict``.
 
-    This is the verdict of ``n_worst`` of its ``n_checks`` checks. ``rows`` contains the worst checks, and ``n_more`` is
-    the number of others.
+    The verdict is that of ``n_worst`` of the gate's ``n_checks`` checks. ``rows`` contains the worst checks, and
+    ``n_more`` is the number of others.
     """
 
     gate: str

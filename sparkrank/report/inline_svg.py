@@ -1,6 +1,6 @@
 """SVG charts to embed in a page.
 
-They are a third of the size of the drawing library's output, with CSS classes for colours.
+The charts are a third of the size of the drawing library's output, with CSS classes for colours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The tables from which a report is made, and functions that read their rows. Missing columns are read as None."""
+"""The tables for a report, and functions that read their rows. Missing columns are read as None."""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ class ReportSection:
 
     ``make`` makes the section, and also returns a sentence with the reason if the section is empty or lacks some
     models. ``figures`` draws its charts, or is None. ``advice`` is a sentence on what to request if the section is
-    missing. It is replaced for evaluations by ``advice_in_memory``, and for windows by ``advice_for_window``. ``part``
-    is the name and title of the page part of the section; by default, the section has a part of its own. ``template``
-    is the Jinja2 template of the part; by default, it is the file in ``templates`` with the part's name.
+    missing. For evaluations, ``advice_in_memory`` replaces it, and for windows ``advice_for_window``. ``part`` is the
+    name and title of the page part of the section; by default, the section has a part of its own. ``template`` is the
+    Jinja2 template of the part; by default, it is the file in ``templates`` with the part's name.
     """
 
     name: str

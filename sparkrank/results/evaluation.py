@@ -475,8 +475,8 @@ class Evaluation:
     def blocks(self) -> LaneTable:
         """The table of score bins (rows with nearly equal scores), from which pooled metrics are computed.
 
-        It is a Spark DataFrame if there are too many exact bins. The column ``score_sum`` is null unless a metric reads
-        score sums or ``score_sums`` is set.
+        The table is a Spark DataFrame if there are too many exact bins. The column ``score_sum`` is null unless a
+        metric reads score sums or ``score_sums`` is set.
 
         Examples
         --------
@@ -540,7 +540,7 @@ class Evaluation:
 
     @property
     def exposures(self) -> pa.Table:
-        """The table of ``exposure_gap``: the attention that each value (such as a provider) gets, and its due."""
+        """The table of ``exposure_gap``: the attention to each value (such as a provider), and the amount due to it."""
         return exposures_table(self.solved.merged, self.plan)
 
     @property

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def open_lane(request: Request) -> Lane:
-    """Return the lane that ``request`` names or, under ``auto``, the first of ``LANES`` that can run the request.
+    """Return the lane named in ``request`` or, under ``auto``, the first of ``LANES`` that can run the request.
 
     Spark reads both lists and truth if either is a DataFrame, or if one is a path for Spark and the other is in memory.
     Spark also reads files that Arrow cannot open or reads differently. The choice is logged. Raise :class:`InputError`

@@ -1,6 +1,6 @@
 """The popularity of items, from a separate pass over the interactions that reads only groups and items.
 
-Stored days may replace the interactions. Their states contain counts of the items of their relevant rows.
+Stored days may replace the interactions: their states contain counts of the items of relevant rows.
 """
 
 from __future__ import annotations

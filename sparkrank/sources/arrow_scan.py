@@ -18,7 +18,7 @@ _HOLDS = ""  # a name that no column has
 def filtered(
     scan: Callable[..., Iterator[pa.RecordBatch]], columns: Sequence[str], where: Condition | None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield ``columns`` for the rows where ``where`` is true. ``scan`` is called with ``columns`` and a ``filter``."""
+    """Yield ``columns`` for the rows that meet ``where``. ``scan`` is called with ``columns`` and a ``filter``."""
     row_group_filter, row_filter = (None, None) if where is None else (where.row_group_filter, where.row_filter)
     if row_filter is None:
         yield from scan(columns=list(columns), filter=row_group_filter)

@@ -30,7 +30,7 @@ def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> d
 def validate_columns(
     lacking: Mapping[str, str], names: Sequence[str], roles: Roles, what: str, where: str | None, remedy: str = ""
 ) -> None:
-    """Raise :class:`InputError` if ``roles`` or ``where`` use a column that a file with rows lacks (``lacking``)."""
+    """Raise :class:`InputError` if ``roles`` or ``where`` use a column missing in a file with rows (by ``lacking``)."""
     uses = [(f"the {role} column", column, outer_column(column, names)) for role, column in roles.columns()]
     uses += [(f"the {what}.where column", name, name) for name in named_in(lacking, (), where)]
     for title, column, outer in uses:

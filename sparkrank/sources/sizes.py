@@ -108,7 +108,7 @@ def _lengths_of(texts: pa.Array) -> pa.Array:
 def batch_rows(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
     """Return an estimate of the number of rows of the Parquet columns ``leaves`` that can be read at once.
 
-    It is based on the size of numbers in the footer, and on the size of strings in a few rows.
+    The estimate is based on the size of numbers in the footer, and on the size of strings in a few rows.
     """
     stored = fragment.metadata.schema
     texts = [leaf for leaf in leaves if stored.column(leaf).physical_type.endswith("BYTE_ARRAY")]

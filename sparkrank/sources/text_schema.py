@@ -136,7 +136,7 @@ def typed_columns(names: Sequence[str], roles: Roles, fields: Sequence[DdlField]
 
 
 def is_set(options: Mapping[str, str], name: str) -> bool:
-    """Return whether the reader's option ``name`` is true, in upper or lower case."""
+    """Return whether the reader's option ``name`` is ``true``. Case does not matter."""
     return option(options, name).lower() == "true"
 
 

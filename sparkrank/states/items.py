@@ -41,9 +41,9 @@ def rows_shown(exposure: Ints) -> float:
 class CodedItems(NamedTuple):
     """The counts of n items by key. All arrays have shape (n,).
 
-    ``shown`` counts the rows that show an item, in units of :data:`UNIT`, and ``relevant`` the groups in which the item
-    is relevant. ``code`` is the index of an item's key in ``series``. An item in ``item`` is a whole number if the
-    input has whole numbers, otherwise a string (:data:`TEXT`).
+    ``shown`` counts the rows with an item, in units of :data:`UNIT`, and ``relevant`` the groups in which the item is
+    relevant. ``code`` is the index of an item's key in ``series``. An item in ``item`` is a whole number if the input
+    has whole numbers, otherwise a string (:data:`TEXT`).
     """
 
     series: tuple[StateKey, ...]
@@ -98,8 +98,8 @@ class ItemCounts:
     ) -> ItemCounts:
         """Count the items of n rows by slice value. Arrays of rows have shape (n,).
 
-        ``codes`` contains each row's index in ``items``. ``shown`` contains the amount that a row adds to the exposure
-        of its item, in units of :data:`UNIT`, and ``relevant`` flags the rows whose item is relevant.
+        ``codes`` contains each row's index in ``items``. ``shown`` contains the amount of each row in the exposure of
+        its item, in units of :data:`UNIT`, and ``relevant`` flags the rows whose item is relevant.
         """
         if items.null_count:
             rows = np.flatnonzero(items.is_valid().to_numpy(zero_copy_only=False)[codes])

@@ -1,4 +1,4 @@
-"""Group keys that occur several times although each should occur once. They are found by their 64-bit hashes."""
+"""Group keys that occur several times although each should occur once. Such keys are found by their 64-bit hashes."""
 
 from __future__ import annotations
 

@@ -416,10 +416,10 @@ def order_statistics(
     ``values`` are the distinct values in ascending order, and ``counts`` contains the number of groups with each value.
     Among n independent groups, the number K of groups at or below the true quantile is binomial. So the l-th smallest
     value is above the true quantile with probability P(K < l), and the u-th smallest value is below it with probability
-    P(K ≥ u). The interval takes the largest l and the smallest u for which each probability is below (1 - ``level``) /
-    2. It is conservative, because ranks are whole numbers and tied values only increase the coverage. The result is
-    None if a rank would be below 1 or above n, because there are too few groups (for a median at 0.95, fewer than 6) or
-    because the quantile is 0 or 1.
+    P(K ≥ u). The interval is from the largest l and the smallest u for which each probability is below (1 - ``level``)
+    / 2. The interval is conservative, because ranks are whole numbers and tied values only increase the coverage. The
+    result is None if a rank would be below 1 or above n, because there are too few groups (for a median at 0.95, fewer
+    than 6) or because the quantile is 0 or 1.
 
     Thompson: Annals of Mathematical Statistics 1936. David, Nagaraja: Order Statistics, 2003, section 7.1.
 

@@ -149,8 +149,8 @@ def paired_t(
     The mean of d and the sum of squared deviations Σd² - (Σd)²/n are computed exactly from the sums (in ``sum_dd`` each
     square was rounded once), so no digit is lost to cancellation. Squared deviations below the rounding error of Σd²
     count as 0: if the standard deviation of the differences is below 1e-8 of their mean, or if all differences are
-    equal, the method is ``too few``. The test equals ``scipy.stats.ttest_rel``, except that p is never below 2^(1-m),
-    where m is the number of pairs that differ (``moving``).
+    equal, the method is ``too few``. The test equals ``scipy.stats.ttest_rel``, except that p is never below 2^(1-m). m
+    is the number of different pairs (``moving``).
 
     Examples
     --------

@@ -243,7 +243,7 @@ def preset_text(preset: Preset) -> str:
 
 
 def default_texts(default: Default) -> tuple[str, str]:
-    """Return the plain text of a metric to which a preset's default applies, and the metric that it means."""
+    """Return the plain text of a metric to which a preset's default applies, and the metric's text with the default."""
     at = {True: "@k", False: "", None: "[@k]"}[default.cutoff]
     at = "" if CATALOG[default.metric].cutoff == "none" else at
     setting = f"{default.parameter}={default.value}" if default.value else default.parameter

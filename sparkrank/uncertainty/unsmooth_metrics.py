@@ -1,6 +1,6 @@
 """Intervals and tests of metrics for which the jackknife fails.
 
-These are values near a noise floor (the value by chance alone), and percentiles.
+The jackknife fails for values near a noise floor (the value by chance alone), and for percentiles.
 """
 
 from __future__ import annotations

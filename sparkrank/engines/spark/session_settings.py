@@ -1,4 +1,4 @@
-"""Session settings that can change a result, which is why ``spec_hash``, ``runs`` and states record them."""
+"""Session settings that can change a result. For this reason, ``spec_hash``, ``runs`` and states include them."""
 
 from __future__ import annotations
 

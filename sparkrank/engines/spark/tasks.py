@@ -1,4 +1,4 @@
-"""The work of a Spark task, which evaluates the pieces of its buckets. It returns states, and group files or rows."""
+"""The work of a Spark task: the evaluation of the pieces of its buckets to states, and to group files or rows."""
 
 from __future__ import annotations
 

@@ -271,7 +271,7 @@ def settle(place: OutputFolder, day: str) -> list[Path]:
 
 
 def leftovers(place: OutputFolder, shown: Path | None, runs: Collection[Path]) -> list[Path]:
-    """Return the obsolete ``runs`` of a day: those that are neither its current run ``shown`` nor kept by that run."""
+    """Return the obsolete ``runs`` of a day: all except its current run ``shown`` and the runs kept by that run."""
     others = [run for run in runs if run != shown]
     kept = place.replaced(shown) if others else []
     return [run for run in others if run not in kept]

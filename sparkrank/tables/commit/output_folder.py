@@ -14,7 +14,7 @@ in the run's folder lists these files. The file ``_REPLACED`` in the same folder
 stay on disk, newest last. Any other run of the day is unfinished or obsolete.
 
 Other programs may write into the output folder, and a user may keep rows or links there. Sparkrank replaces and removes
-only paths that belong to it, and refuses a run that would have to write to another path.
+only its own paths, and refuses a run that would have to write to another path.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ class OutputFolder:
         return {name: folder for name in names if (folder := self.table_folder(run, name)).is_dir()}
 
     def table_folder(self, run: Path, table: str) -> Path:
-        """Return the folder of ``table``, below ``run`` or the real folder that readers open. It need not exist."""
+        """Return the folder of ``table``, below ``run`` or the real folder that readers open, even if there is none."""
         own, name = run / table, self.run_of(run)
         is_moved = name is not None and not own.is_dir() and table in self.plain_files(run)
         return self.table_link(table, str(name)) if is_moved else own

@@ -118,8 +118,8 @@ class Publisher(ABC):
     def validate(self, table: str, schema: pa.Schema, column: str) -> None:
         """Raise :class:`SpecError` if the copy of ``table`` exists, but cannot store rows of ``schema``.
 
-        It cannot if another program made the copy, if the copy is not partitioned by ``column``, or if a column of
-        ``schema`` has another type there.
+        The reason may be that another program made the copy, that its partition column is not ``column``, or a type of
+        a column.
         """
 
     @abstractmethod

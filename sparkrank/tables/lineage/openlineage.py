@@ -1,4 +1,4 @@
-"""Events for OpenLineage. Its client is configured by the environment or by a file ``openlineage.yml``.
+"""Events for OpenLineage, whose client is configured by the environment or by a file ``openlineage.yml``.
 
 Facets (parts of an event) are sent as plain documents, so newer schemas of the client do not matter.
 """

@@ -53,8 +53,8 @@ class MeanWeight(NamedTuple):
 def mean_weight(partials: Partials, plan: Plan, model: str) -> MeanWeight | None:
     """Return the mean unclipped weight of the logged actions of ``model``; None if no metric reads weights.
 
-    It is near 1 if the propensities are those of the policy that took the actions. Its standard error is computed from
-    parts of the groups if there are any, and otherwise from rows.
+    The mean is near 1 if the propensities are those of the policy that took the actions. Its standard error is computed
+    from parts of the groups if there are any, and otherwise from rows.
     """
     states = next((own for own in plan.weight_states if own.unclipped is not None), None)
     if states is None or states.unclipped is None:

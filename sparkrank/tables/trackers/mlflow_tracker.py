@@ -1,4 +1,4 @@
-"""Runs in MLflow. Its client is configured by variables such as ``MLFLOW_TRACKING_URI``."""
+"""Runs in MLflow, whose client is configured by variables such as ``MLFLOW_TRACKING_URI``."""
 
 from __future__ import annotations
 

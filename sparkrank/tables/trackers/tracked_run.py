@@ -59,7 +59,7 @@ class TrackedRun:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all logged content except the report. It differs between runs with different results."""
+        """A hash of all logged content except the report, different for runs with different results."""
         texts = json.dumps([dict(own) for own in (self.parameters, self.tags, self.values)], sort_keys=True)
         digest = hashlib.sha256(f"{self.source} {texts}".encode())
         for content in self._files.values():

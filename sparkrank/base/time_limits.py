@@ -19,7 +19,7 @@ def within(word: str, timeout: float, call: Callable[[], _T]) -> _T:
     Raise :class:`StoreError` with the program's name ``word`` if the call is not finished. Errors of ``call`` pass
     unchanged.
 
-    The clients of such programs have no time limit, or one for each of many attempts.
+    The clients of such programs have no time limit, or a limit for each of many attempts.
     """
     answers: SimpleQueue[tuple[_T, None] | tuple[None, Exception]] = SimpleQueue()
 

@@ -1,7 +1,7 @@
 """The pairing of the groups of the left and the right run by key, in this process.
 
-The keys are joined first, without any values: a pair is two row numbers. Each value column is then read once, one after
-the other, so that only two columns are in memory at a time. If there are too many keys for one join, a hash of the key
+The keys are joined first, without any values: a pair is two row numbers. The value columns are then read one after the
+other, so that only two columns are in memory at a time. If there are too many keys for one join, a hash of the key
 splits the keys into shares, and the key columns are read once for each share.
 """
 

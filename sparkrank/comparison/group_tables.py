@@ -284,7 +284,7 @@ class GroupTable:
     def model(self, name: str | None, option: str) -> str:
         """Return the model ``name`` or, if ``name`` is None, the only model.
 
-        Raise :class:`SpecError` if there is none such.
+        Raise :class:`SpecError` if there is no such model. The message names ``option``.
         """
         return model_among(self.place, self.models, name, option)
 
@@ -365,7 +365,7 @@ def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> s
 
 
 def metric_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_rows: Iterable[str] = ()) -> str:
-    """Return the entry of ``metrics`` that ``text`` names in any spelling. Raise :class:`SpecError` without one.
+    """Return the entry of ``metrics`` that ``text`` names in any spelling. Raise :class:`SpecError` if none is named.
 
     ``of_rows`` lists the pooled metrics of both runs, which have no values per group.
     """

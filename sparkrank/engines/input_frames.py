@@ -63,7 +63,7 @@ def spark_frame(
 
 
 def lacks_format(error: BaseException | None) -> bool:
-    """Return whether Spark raised ``error`` because it lacks the format. pyspark does not convert this error."""
+    """Return whether Spark raised ``error`` because Spark lacks the format. pyspark does not convert this error."""
     return "DATA_SOURCE_NOT_" in str(error)
 
 

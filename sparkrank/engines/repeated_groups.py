@@ -1,7 +1,7 @@
 """The group keys that occur in several splits, for an evaluation of each split by itself, without a shuffle.
 
-In these, no group may span splits. The evaluation of a split returns the 64-bit hashes of its group keys. The hashes of
-the day are divided into ranges. Equal hashes are in one range, and a range fits in memory.
+In such an evaluation, no group may span splits. The evaluation of a split returns the 64-bit hashes of its group keys.
+The hashes of the day are divided into ranges. Equal hashes are in one range, and a range fits in memory.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ ScoreRanges: TypeAlias = Sequence[tuple[ScoreSeries, int]]  # the series of each
 
 
 def split_exact(partials: Partials) -> tuple[Partials, Partials | None]:
-    """Return ``partials`` without exact histograms, and ``partials`` with nothing else (None: no exact histogram)."""
+    """Return ``partials`` without its exact histograms, and the exact histograms as partials (None if it has none)."""
     exact = {series: blocks for series, blocks in partials.blocks.items() if series.rule.kind == "exact"}
     if not exact:
         return partials, None

@@ -19,7 +19,7 @@ _ALWAYS_WRITTEN = ("ties", "undefined")
 
 
 class SettingOptions(TypedDict, total=False):
-    """The keyword arguments for the definitions. ``preset`` names the source of missing ones (or None)."""
+    """The keyword arguments for the definitions. ``preset`` names a library for those that are missing or None."""
 
     preset: PresetName | None
     ties: Ties | None

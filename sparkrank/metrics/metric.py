@@ -219,7 +219,7 @@ class Declaration:
         """Return the parameter called ``name``, which may be an alias.
 
         Raise :class:`MetricError` if ``name`` is unknown; the message quotes ``text``, the string of the metric, and
-        lists the nearest parameter and all allowed ones.
+        lists the nearest parameter and all allowed parameters.
         """
         for parameter in self.all_parameters:
             if name == parameter.name or name in parameter.aliases:

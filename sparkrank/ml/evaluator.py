@@ -16,7 +16,7 @@ class RankingMetricEvaluator(
 ):
     """Evaluates predictions, one in each row, by one metric of groups or of all rows together.
 
-    The evaluator takes the output of ALS and of Spark ML's classifiers, and serves as the ``evaluator`` of
+    The evaluator reads the output of ALS and of Spark ML's classifiers, and serves as the ``evaluator`` of
     ``CrossValidator`` and ``TrainValidationSplit`` in ``pyspark.ml.tuning``, with any ``parallelism``. The metric's
     declaration decides ``isLargerBetter``. Values equal the values of :func:`sparkrank.evaluate`, to the bit.
 
@@ -58,7 +58,7 @@ class RankingMetricEvaluator(
     InputError
         In ``evaluate``, if the rows cannot be evaluated, for example because too many predictions are NaN, or if the
         metric is undefined, for example because no row is relevant. An undefined metric is not returned as NaN, because
-        Spark takes NaN for the best value, whether higher or lower is better, and would select that model.
+        Spark treats NaN as the best value, whether higher or lower is better, and would select that model.
 
     Notes
     -----

@@ -60,6 +60,6 @@ def runs(loop: str, serves: bool = True) -> bool:
 
 
 def counted() -> Mapping[str, int]:
-    """Return how often each version was chosen in this thread since the last call, and reset the counts to 0."""
+    """Return the number of choices of each version in this thread since the last call, and reset the counts to 0."""
     counts, _choices.counts = _choices.counts, Counter()
     return counts

@@ -31,7 +31,7 @@ _HOW_IT_RUNS = {"engine": None, "day": None, "name": None, "owner": None, "track
 
 
 def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
-    """Return the spec hash and the run ID. Equal requests get equal ones, so that a rerun writes the same rows.
+    """Return the spec hash and the run ID. Both are equal for equal requests, so that a rerun writes the same rows.
 
     ``name`` is the day or window, ``session`` contains the session settings that affect reading, and ``days`` contains
     the days of a window.

@@ -100,10 +100,10 @@ def validate_column(
 
 
 def check_roles(schema: pa.Schema, roles: Roles, plan: Plan, what: str) -> None:
-    """Raise :class:`InputError` if a role's column is not in ``schema``, or has a type that the role does not accept.
+    """Raise :class:`InputError` if a role's column is not in ``schema``, or has a type that does not fit the role.
 
-    The message on a missing column adds what else ``plan`` allows: columns of slices in both lists and a truth, or the
-    words that a parameter of a metric accepts in place of a column.
+    ``what`` is the name of the input. The message on a missing column adds what else ``plan`` allows: columns of slices
+    in both lists and a truth, or the words that a parameter accepts in place of a column.
     """
     lacking = MissingColumnError if roles.past_name is None else SpecError
     for role, title, column in roles.in_use():

@@ -23,7 +23,7 @@ Counts = Counter[tuple[str, str]]
 
 
 def out_of_pandas(rows: Any, roles: Roles, plan: Plan, what: str, counts: Counts) -> Any:
-    """Convert a pandas DataFrame to an Arrow table, or return other ``rows`` unchanged.
+    """Return a pandas DataFrame, the input ``what`` in messages, as an Arrow table, and other ``rows`` unchanged.
 
     Adds the number of NaN that became null to ``counts``. Raises the errors of :func:`table_of`.
     """

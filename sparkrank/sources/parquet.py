@@ -78,7 +78,7 @@ class ParquetInput:
 
     @classmethod
     def at(cls, path: str, what: str = "input", partition_types: PartitionTypes = "inferred") -> ParquetInput:
-        """Open the files at ``path``: a file, a folder or a pattern, local or remote (``s3://``, ``gs://``)."""
+        """Open the files of the input ``what`` at ``path``: a file, a folder or a pattern, local or remote."""
         return cls.of(StoredFiles.at(path, what), partition_types)
 
     @classmethod

@@ -36,7 +36,7 @@ class StoredFiles:
 
     @classmethod
     def at(cls, path: str, what: str = "input", kind: str = "parquet") -> StoredFiles:
-        """Return the files at ``path``, which is a file, a folder, or a pattern with wildcards.
+        """Return the files of the input ``what`` at ``path``: a file, a folder, or a pattern with wildcards.
 
         Raises :class:`InputError` if there are no files, or if files are incomplete, belong to a lake table or do not
         fit together, and :class:`StoreError` if the store fails.
@@ -56,7 +56,7 @@ class StoredFiles:
 
     @classmethod
     def found(cls, path: str, what: str = "input") -> StoredFiles:
-        """Return the files at ``path``. Raises :class:`InputError` for a lake table, and otherwise Arrow's errors."""
+        """Return the files of the input ``what`` at ``path``. Raises :class:`InputError` for a lake table."""
         store, inside = file_system(path)
         stored = cls(path, what, store, store_of(path, inside), Listing.at(store, inside))
         for table in stored.listing.tables:

@@ -1,4 +1,4 @@
-"""The mergeable state of catalogue metrics: how often each item is shown, and in how many groups it is relevant."""
+"""The mergeable state of catalogue metrics: for each item, its exposure and the number of groups with it relevant."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Partials:
 
     ``counts`` maps (check, model) to the counts of the table ``quality``; "" means all models. ``unmatched`` contains
     one unmatched row from the lists and one from the truth. ``item_hashes`` are the lowest hashes of the items in the
-    lists and in the truth. ``loops`` counts how often a step ran in compiled loops or in numpy. ``largest`` contains
+    lists and in the truth. ``loops`` counts the runs of each step in compiled loops and in numpy. ``largest`` contains
     the groups with the most rows. ``heaviest`` contains the largest weight of a single group, by (metric, model).
     ``failure`` is the message of a task that ran out of memory, or empty; the message is returned because Spark would
     run a failed task three times. ``repeated`` counts the group keys of several groups, if each row of the input is a

@@ -58,7 +58,7 @@ def _narrow_coded(codes: pa.Array, texts: pa.Array) -> pa.DictionaryArray:
 
 
 def with_own_texts(piece: pa.RecordBatch, code_texts: bool) -> pa.RecordBatch:
-    """Return ``piece`` with new dictionaries where strings repeat; with ``code_texts``, also in columns without one."""
+    """Return ``piece`` with new dictionaries where strings repeat; with ``code_texts``, also in plain columns."""
     columns = [_own(column, code_texts) for column in piece.columns]
     return pa.record_batch(columns, piece.schema.names)
 

@@ -116,7 +116,7 @@ def arrow_schema(rows: DataFrame) -> pa.Schema:
 
 
 def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
-    """Return ``rows`` as Arrow batches without a schema, by a private method of Spark, or None if it cannot be used.
+    """Return ``rows`` as Arrow batches without a schema, by a private method of Spark; None without this method.
 
     The method is not used if it does not exist, if the driver's environment has ``SPARKRANK_PRIVATE_SPARK=0``, or if
     the batches might not match :func:`arrow_schema`. Call this function inside :func:`settings_in_tasks`.
@@ -186,7 +186,7 @@ def gathered_rows(
 ) -> Iterator[pa.Table]:
     """Yield ``batches`` joined into tables of about :data:`GATHERED_ROWS` rows or :data:`GATHERED_BYTES` bytes.
 
-    ``rows_in`` returns the number of rows of a batch, or for example the number of elements in its arrays.
+    ``rows_in`` returns the number of rows that a batch counts as, such as the number of elements in its arrays.
     """
     tune_worker()
     gathered: list[pa.RecordBatch] = []

@@ -1,4 +1,4 @@
-"""DataFrames that are nothing but a scan of local Parquet files, so that Arrow may read the files instead.
+"""DataFrames that only scan local Parquet files, so that Arrow may read the files instead.
 
 No public method shows what a DataFrame does with the files of ``DataFrame.inputFiles``, so this module reads the plan
 through Spark's private interface. A plan with any unknown step is left to Spark, which reads the same rows more slowly.

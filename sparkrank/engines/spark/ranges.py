@@ -70,7 +70,7 @@ class ExactDay:
     def solved(self) -> ExactBins:
         """Return the exact bins (one for each distinct score), as terms of each metric and rows of ``blocks``.
 
-        For each model and slice value, the result also has the number of bins and a histogram with coarser bins.
+        For each model and slice value, the result also contains the number of bins and a histogram with coarser bins.
         """
         totals = _by_range(self._merged.select("score_range", "totals"))
         sweeper = packed_once(partial(_sweep, self._ranges, self._exact, places(self._ranges, totals)))

@@ -1,4 +1,4 @@
-"""The table ``exposures``: the attention that each value of a column gets, the attention due, and their ratio."""
+"""The table ``exposures``: the attention to each value of a column, the amount due to it, and their ratio."""
 
 from __future__ import annotations
 

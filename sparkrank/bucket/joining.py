@@ -84,7 +84,7 @@ class JudgedRows:
         )
 
     def assuming(self, assumption: Assumption) -> JudgedRows:
-        """Return the rows with rows without a label left out or labelled as in ``assumption``."""
+        """Return the rows. Those without a label are left out or labelled as in ``assumption``."""
         if self.with_label is None or assumption.grade is None:
             return self.without_unjudged()
         labels = np.where(self.with_label, self.labels, np.float64(assumption.grade))

@@ -45,7 +45,7 @@ class Lane(Protocol):
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
-        """Return the reason why this lane cannot run ``request`` or ``auto`` should not choose it, or None."""
+        """Return the reason why this lane cannot run ``request``, or why ``auto`` should avoid this lane, or None."""
 
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> Lane:

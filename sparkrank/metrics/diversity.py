@@ -32,7 +32,7 @@ from sparkrank.ranking.value_pairs import (
 
 
 def distinct(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the number of distinct values in the first k rows of each group, / the number that ``over`` names."""
+    """Return (distinct values in the first k rows) / (k, rows within k or values of the catalog, by ``over``)."""
     column = metric.value_column("by")
     values = np.bincount(value_counts(ranking, column, metric.k).group, minlength=ranking.groups).astype(np.float64)
     if metric["over"] == "catalog":

@@ -141,7 +141,7 @@ def sums_needed(metric: Metric, plan: StatePlan, sums: Sequence[RowSum]) -> Iter
 
 
 class Exposure(NamedTuple):
-    """The settings of two counts per item: of the lists with the item in the first ``k`` rows, and of its groups.
+    """The settings of two counts per item: its rows among the first ``k`` of lists, and its relevant groups.
 
     The second count is the number of groups with a relevant label of the item, and ``rel`` is the lowest relevant
     label. ``ties`` is the metric's rule for tied rows, or None if the rule of the evaluation applies. With

@@ -31,9 +31,9 @@ def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | flo
 
 
 def precision(hits: HitSums, k: int | None, over: str) -> Floats:
-    """Return hits@k / divisor (by ``over``), for each list; 0 if the divisor is 0.
+    """Return hits@k divided by :func:`precision_divisor`, for each list; 0 if the divisor is 0.
 
-    The divisor is that of :func:`precision_divisor`.
+    ``over`` chooses the divisor: ``k``, ``retrieved``, ``min_k_relevant`` or ``min_retrieved_relevant``.
     """
     if over == "k" and k is not None:
         return hits.count(k) / k
@@ -41,7 +41,7 @@ def precision(hits: HitSums, k: int | None, over: str) -> Floats:
 
 
 def precision_divisor(length: Ints, relevant: Ints, k: int | None, over: str) -> NDArray[np.generic]:
-    """Return, by ``over``, k, min(k, ``length`` of the list), or the smaller of R (``relevant``) and one of these."""
+    """Return k, min(k, ``length``) (``over="retrieved"``), or min(R = ``relevant``, one of these) (``min_...``)."""
     listed = length if k is None else np.minimum(k, length)
     if over == "min_retrieved_relevant":
         return np.minimum(listed, relevant)

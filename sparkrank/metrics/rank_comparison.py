@@ -63,7 +63,7 @@ def pair_auc(rows: PairedRows) -> Floats:
 
 
 def spearman(rows: PairedRows) -> Floats:
-    """Return the correlation of the mid-ranks in the two orders; NaN for n < 2 rows, or if an order is one tie."""
+    """Return the correlation of the mid-ranks in the two orders; NaN for n < 2 rows, or if all rows tie in one."""
     score, reference = rows.score_ranks(), rows.reference_ranks()
     squares = _sum(rows, score, score) * _sum(rows, reference, reference)
     return np.clip(ratio(_sum(rows, score, reference), np.sqrt(squares)), -1.0, 1.0)

@@ -25,7 +25,7 @@ INFAP_EPSILON = 1e-5  # as in trec_eval: it prevents a share of 0 / 0
 
 
 def above(ranking: Ranking, flags: Flags) -> tuple[Ints, Ints]:
-    """Return the least number of flagged rows above each ranked row, and the number of others that may be.
+    """Return the least number of flagged rows above each ranked row, and that of others possibly above it.
 
     The second number is 0 except for tied rows under ``ties=expected``: for these, it is the number of flagged rows in
     the tie block. Under ``ties=block``, all other rows of the tie block count as above a row.

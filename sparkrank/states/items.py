@@ -188,7 +188,7 @@ class ItemCounts:
         return [(key, count) for key, count in zip(self.coded.series, counts, strict=True) if count]
 
     def of_key(self, key: StateKey) -> tuple[pa.Array, Ints, Ints]:
-        """Return the items of ``key`` as texts, how often each is shown, and in how many groups it is relevant."""
+        """Return the items of ``key`` as texts, their exposures, and the numbers of groups with them relevant."""
         places = self._places.get(key, np.zeros(0, np.int64))
         return self.coded.item.take(pa.array(places)).cast(TEXT), *self.amounts(key)
 

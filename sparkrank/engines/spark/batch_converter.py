@@ -99,7 +99,7 @@ def _names_in(step: PathStep) -> list[str]:
 
 
 def column_of(leaf: Leaf) -> Column:
-    """Return the column of ``leaf``, or the field inside it to which ``leaf`` leads. Spark sends only that."""
+    """Return the column of ``leaf``, or the field inside the column at the end of ``leaf``: all that Spark sends."""
     column, *names = leaf
     return functools.reduce(Column.getItem, names, named(column))
 

@@ -16,8 +16,7 @@ TIMEOUT = 60.0  # seconds
 def within(word: str, timeout: float, call: Callable[[], _T]) -> _T:
     """Return the result of ``call``, which runs on a thread. The thread is abandoned after ``timeout`` seconds.
 
-    Raise :class:`StoreError` with the program's name ``word`` if the call is not finished. Errors of ``call`` pass
-    unchanged.
+    Raise :class:`StoreError` with the program ``word`` if the call takes longer. Errors of ``call`` pass unchanged.
 
     The clients of such programs have no time limit, or a limit for each of many attempts.
     """

@@ -64,8 +64,7 @@ def with_past(
 ) -> BucketRows:
     """Return ``rows`` with a flag column for each table of the past: whether it contains the row's (group, item) pair.
 
-    A slice by the number of items that the group had before gets a column too. Counts of checks are added to
-    ``counts``.
+    A slice by the number of items that the group had before gets a column too. Counts are added to ``counts``.
     """
     columns: dict[str, pa.Array] = {}
     for name, own in pairs.items():

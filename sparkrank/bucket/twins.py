@@ -13,8 +13,7 @@ from sparkrank.numeric.array_types import Codes, Floats, Ints
 class Twins:
     """The rows that have the same group and item as another row.
 
-    ``rows`` contains the ascending indices of the twins, and ``code`` the number of each twin's (group, item) pair,
-    from 0 to ``count`` - 1.
+    ``rows`` contains the ascending indices of the twins, ``code`` the number (below ``count``) of each twin's pair.
     """
 
     rows: Ints

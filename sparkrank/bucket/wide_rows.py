@@ -71,8 +71,7 @@ class _LongRows(NamedTuple):
 
     ``model`` contains the number of each row's model out of ``models``, or :data:`_NO_MODEL` for truth rows and rows
     without an item. ``wide`` contains the number of each row's wide row, if the row has a model. ``first`` has, for
-    each wide row, the row of its first model. ``has_repeats`` says whether two rows of one model have the same wide
-    row.
+    each wide row, the row of its first model. ``has_repeats`` is true if two rows of one model share a wide row.
     """
 
     model: NDArray[np.uint8]

@@ -93,7 +93,7 @@ def compare_tables(
 def metrics_in_common(
     left: GroupTable, right: GroupTable, texts: Sequence[str] | None, other_definitions: bool
 ) -> tuple[list[PairedMetric], list[str]]:
-    """Return the metrics to compare, and notes on others. Raise :class:`SpecError` for a ``texts`` not comparable."""
+    """Return the metrics to compare, and notes on others. Raise :class:`SpecError` if ``texts`` names one of these."""
     common = [name for name in right.metrics if name in left.metrics]
     notes = notes_on_lone_metrics(left, right) if texts is None else []
     of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]

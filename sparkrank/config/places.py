@@ -16,8 +16,7 @@ _A_DAY = "2026-12-31"  # month and day have two digits, as the pattern for any d
 def among(output: str, rows: str) -> bool:
     """Return whether a table below ``output`` would be read as rows from ``rows``, a file, a folder or a pattern.
 
-    Both paths have the form in a spec: absolute or relative, with or without a scheme, with placeholders such as
-    ``{date}``.
+    Both paths have the form in a spec: absolute or relative, with or without a scheme, perhaps with ``{date}``.
     """
     place, name = on_day(output, _A_DAY), f"part-0-{'0' * 12}.parquet"
     tables = {_text(f"{place}/{table}/day={_A_DAY}/{name}"): 1 for table in table_names()}

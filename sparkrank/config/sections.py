@@ -387,8 +387,7 @@ class PastRows(InputRows):
 class InteractionNames(PastNames):
     """The columns of the interactions.
 
-    ``group`` and ``item`` are those of the lists unless they are named here. ``time`` is the time at which a group had
-    an item.
+    ``group`` and ``item`` are those of the lists unless they are named here. ``time`` is when a group had an item.
     """
 
     time: str | None = None

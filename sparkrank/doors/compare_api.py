@@ -65,8 +65,7 @@ def compare_runs(
     left_model, right_model : str, optional
         The model of each run. It may be left out if the run has one model, or if the runs have one model in common.
     metrics : sequence of str, optional
-        The metrics to compare, in any spelling that the preset of the runs allows. By default, all metrics of both
-        runs.
+        The metrics to compare, in any spelling allowed by the preset of the runs. By default, all metrics of both.
     left_day, right_day : str, optional
         The day, YYYY-MM-DD, if a path has several days. With ``groups="all"``, also a window: 2026-01-25..2026-01-31.
     correction : {"holm", "benjamini-hochberg", "none"}

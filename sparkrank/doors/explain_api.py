@@ -41,8 +41,7 @@ def explain(
     impressions : as for :func:`sparkrank.evaluate`
         The rows of all groups. The reader skips rows of groups other than ``group`` if it can.
     metric : str, Metric or sequence of these
-        The metrics to explain, such as ``"ndcg@10"``. A metric of all rows is explained by the amount that this group
-        adds.
+        The metrics to explain, such as ``"ndcg@10"``. For a metric of all rows, only the group's amount is explained.
     group : mapping of str to object
         The columns of the group key, in their order, and the values of one key: ``{"user": 42}``. A string stands for
         a value of any type.

@@ -31,8 +31,7 @@ def validate_colocation(
 ) -> None:
     """Raise :class:`InputError` if a group has rows in several of ``sets`` (of files).
 
-    In a sorted file, the rows of a group must also be adjacent. ``hashes`` contains the key hashes that occur several
-    times.
+    In a sorted file, the rows of a group must also be adjacent. ``hashes`` contains the key hashes that occur twice.
     """
     if not hashes.count:
         return

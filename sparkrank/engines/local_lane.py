@@ -34,8 +34,7 @@ L = TypeVar("L", bound="SidesLane")
 class SidesLane:
     """The base class of lanes that read the inputs (``sides``) with Arrow, so that no session settings matter.
 
-    ``reason`` is the reason for the choice of the lane. ``colocation`` describes the files of whole groups (None: there
-    are none).
+    ``reason`` is the reason for the choice of the lane. ``colocation`` describes the files of whole groups, if any.
     """
 
     takes_time_zone: ClassVar[bool] = False

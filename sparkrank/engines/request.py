@@ -29,7 +29,7 @@ CATALOG_BYTES = 256 << 20  # the default of ``catalog.most_bytes``, which each P
 class CatalogRows:
     """The catalog: ``rows`` with the attributes of items, one row for each item in the column ``item``.
 
-    Up to ``most_bytes`` of rows are sent to workers. The column ``since``, if any, contains the time at which an item
+    Up to ``most_bytes`` of rows are sent to workers. The column ``since``, if any, is the time at which an item
     appeared.
     """
 

@@ -136,7 +136,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class RangePlace:
-    """The position of a range of scores: ``day`` is the totals of the whole day, ``above`` those of all higher ranges.
+    """The position of a range of scores, by the totals of the whole ``day`` and those of all higher ranges (``above``).
 
     ``above`` is None for the highest range.
     """

@@ -74,8 +74,8 @@ def point_of(curve: str, best: OperatingPoint, day: Extent) -> Points:
 def thinned(points: Points, most: int, area: Callable[[Points], float]) -> Points:
     """Return at most ``most`` of the ``points``, or more if the area would change by more than :data:`AREA_MOVES`.
 
-    The curve is divided into steps of equal length. The result contains the first point of each step and both ends of
-    each jump.
+    The curve is divided into steps of equal length. The result is the first point of each step and both ends of each
+    jump.
     """
     count = len(points.x)
     if count <= most:

@@ -127,7 +127,7 @@ def columns_of_key(group: Any) -> tuple[str, ...]:
 
 
 def by_model(role: str, named: Any, what: str = "model") -> dict[str, str]:
-    """Return the columns by model. A single column in ``named`` gives its name to the model."""
+    """Return the columns by model. If ``named`` is a single column, the model is called like the column."""
     if isinstance(named, str):
         return {named: named}
     if not hasattr(named, "items"):

@@ -261,8 +261,7 @@ def replay_days(
 ) -> list[tuple[str, tuple[GateVerdict, ...]]]:
     """Return the name and the verdicts of each stored day of ``window``, judged by the gates of ``spec``.
 
-    A failed value is not compared with later nights unless it was accepted. For nights before the window, the stored
-    outcomes count.
+    A failed value is not compared with later nights unless it was accepted. Before the window, stored outcomes count.
     """
     judge = _judge(spec)
     first = Target(spec.output.path, Window(window.first, window.first), False)

@@ -39,7 +39,7 @@ OF_ALL_LISTS = "the value is of all lists together: this list adds its attention
 
 @dataclass(frozen=True)
 class AttentionMetric(MetricKind):
-    """A metric of the distance between the shares of attention to the values of a column and their due shares.
+    """A metric of the distance between the values' shares of attention and the shares that are due to them.
 
     Examples
     --------

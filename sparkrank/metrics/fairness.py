@@ -40,8 +40,8 @@ def common_shares(shown: Floats, target: Floats, distance: str) -> Floats:
     """Return one term per value. The terms add up to 1 minus the distance between the shares ``shown`` and ``target``.
 
     For the distance ``tv``, a term is min(shown, target). Otherwise, with b = shown + target, a term is (shown · log2(b
-    / shown) + target · log2(b / target)) / 2 (by Jensen and Shannon). A share of NaN gives NaN. The term of a value
-    that is not shown is 0.
+    / shown) + target · log2(b / target)) / 2 (by Jensen and Shannon). A share of NaN gives NaN. A value not shown has
+    the term 0.
     """
     if distance == "tv":
         return np.minimum(shown, target)

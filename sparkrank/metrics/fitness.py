@@ -113,8 +113,8 @@ def fitness(ranking: Ranking, reference: str, fit: Fit) -> Floats:
     """Return the fitness of each group: the fit of all rows, divided by the fit of all rows at reference positions.
 
     Only rows in both orders count; without such rows, the value is NaN. Rows tied in the reference get their reference
-    positions in the order of the score. Rows tied in the score get positions by the rule ``ties``, with ``best`` and
-    ``worst`` by the reference.
+    positions in the order of the score. Rows tied in the score get positions by ``ties``; ``best`` and ``worst`` are by
+    the reference.
     """
     rows = positions(ranking, reference)
     got = sum_by(rows.group, fits(ranking, rows, fit), ranking.groups)

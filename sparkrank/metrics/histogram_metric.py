@@ -168,8 +168,7 @@ class HistogramMetric(PooledMetric):
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         """Return the value of all groups, and the values without each part (one of 64 fixed subsets of the groups).
 
-        All values are from the parts' coarse bins. The result is None if the metric has no interval, or if the states
-        lack parts.
+        All values are from the parts' coarse bins. The result is None without parts or if the metric has no interval.
         """
         if self.interval == "none":
             return None

@@ -70,8 +70,7 @@ Scale: TypeAlias = Literal["t", "wilson", "logit", "log", "none"]
 class NeedsOrder:
     """The reason (``because``) why some metrics have no mean over the orders of tied rows.
 
-    ``holds`` is true of these metrics. ``form`` describes them to users, and is empty if ``holds`` is true of all
-    metrics.
+    ``holds`` is true of these metrics. ``form`` describes them to users, and is empty if these are all metrics.
 
     Examples
     --------
@@ -309,7 +308,7 @@ class Metric:
         Raises
         ------
         MetricError
-            If ``text`` names no known metric, or contains parameters that the metric lacks. The message lists what is
+            If ``text`` names no known metric, or contains parameters that the metric lacks. The message names the
             allowed.
 
         Examples

@@ -22,8 +22,7 @@ from sparkrank.ranking.two_lists import TwoLists, two_lists
 def overlap(lists: TwoLists, k: int | None, over: str) -> Floats:
     """Return the share of the first ``k`` positions with a row that is also in the other list, for each group.
 
-    With ``over=union``, the result is (rows in both lists) / (rows in either list) (Jaccard's index), and NaN if both
-    lists are empty.
+    With ``over=union``, the result is Jaccard's index, (rows in both) / (rows in either), and NaN for two empty lists.
     """
     shared = lists.shared()
     if over == "union":

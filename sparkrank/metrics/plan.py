@@ -519,7 +519,7 @@ class Plan:
 
     @cached_property
     def gains_rules(self) -> tuple[BinRule, ...]:
-        """The rules of the score bins for the table ``gains``; empty without ``gains``."""
+        """The rules of the score bins for the table ``gains``; empty if :attr:`gains` is false."""
         of_bins = self.histogram_metrics if self.gains else ()
         return tuple(dict.fromkeys(own.rule_of(metric) for metric, own in of_bins if metric.name in OF_GAINS))
 

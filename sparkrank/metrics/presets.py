@@ -55,8 +55,7 @@ class Preset:
         """Return the name and the parameters in sparkrank of the library's metric ``name``.
 
         ``name`` is returned unchanged if it has the same meaning in sparkrank, or if the user gave ``parameters``,
-        because parameters are always those of sparkrank. Raise :class:`MetricError` if sparkrank lacks the library's
-        metric.
+        because parameters are always those of sparkrank. Raise :class:`MetricError` if sparkrank lacks the metric.
         """
         key = looked_up(name)
         if parameters.strip():

@@ -1,8 +1,7 @@
 """The function :func:`register` for metrics from outside the package, and the import of plugins.
 
 Plugins are modules that call :func:`register` when they are imported. A parsed metric from outside contains its
-declaration (:class:`sparkrank.metrics.metric.Metric`), so that processes with a received plan need not register the
-metric.
+declaration (:class:`sparkrank.metrics.metric.Metric`), so that processes that receive a plan need not register it.
 """
 
 from __future__ import annotations

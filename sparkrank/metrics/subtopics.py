@@ -35,8 +35,7 @@ def _count(ranking: Ranking, metric: Metric) -> Ints:
 def alpha_ndcg(ranking: Ranking, metric: Metric) -> Floats:
     """Return Σ gain / log2(position + 1) of each list, divided by that of the greedy list; NaN without a subtopic.
 
-    The gain of a relevant row is Σ (1 - alpha)^c over its subtopics. c is the number of relevant rows above with the
-    subtopic.
+    The gain of a relevant row is Σ (1 - alpha)^c over its subtopics, with c relevant rows above with the subtopic.
     """
     place, gain = _cover(ranking, metric).gains(metric.number("alpha"))
     earned = gain * LOG2.at(ranking.stands_at()[place])

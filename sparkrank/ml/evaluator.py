@@ -29,8 +29,8 @@ class RankingMetricEvaluator(
         The columns that identify a group, such as a user. Only read if the metric or a definition needs groups.
     predictionCol : str
         The column of the scores; higher is better. For a classifier, use ``"probability"`` or ``"rawPrediction"``, a
-        vector of two elements, of which the second is the score. The column ``"prediction"`` of a classifier is a
-        class, so most rows tie.
+        vector of two elements, of which the second is the score. Its column ``"prediction"`` is a class, so most rows
+        tie.
     labelCol : str
         The column of the labels (for ALS, the rating), read only if the metric needs labels. Above 0 is relevant.
     itemCol : str, optional

@@ -20,8 +20,7 @@ from sparkrank.ranking.ranking import Ranking
 class Concordance:
     """The numbers of pairs of rows in each group: ``all``, tied in one order or both, and ``discordant`` (opposite).
 
-    ``fewer_values`` contains the number of distinct scores or of distinct reference values in a group, whichever is
-    less.
+    ``fewer_values`` contains the smaller of the numbers of distinct scores and of distinct reference values in a group.
     """
 
     all: Ints

@@ -20,8 +20,7 @@ class TwoLists:
     """The first rows of two lists, as one share for each judged row: 1, 0, or a fraction for tied rows.
 
     ``own`` contains the share of each row that is among the first rows of ``ranking``, and ``other`` the share among
-    those of the other list. ``same`` contains for each row the share of its item in the other list, from any row of the
-    item.
+    those of the other list. ``same`` contains for each row the share of its item, in any row, in the other list.
     """
 
     ranking: Ranking

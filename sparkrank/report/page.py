@@ -227,7 +227,7 @@ class View:
 
 @cache
 def environment() -> Environment:
-    """Return the Jinja2 environment for all templates. It escapes every string."""
+    """Return the Jinja2 environment for all templates, which escapes every string."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(

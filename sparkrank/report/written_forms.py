@@ -26,8 +26,7 @@ ENDINGS: Mapping[str, ReportForm] = {".html": "html", ".htm": "html", ".md": "md
 def as_form(data: ReportData, form: ReportForm) -> str:
     """Return the report as text in one of its forms. Equal data give identical text.
 
-    ``md`` is a summary, ``json`` contains all of the report, and ``latex`` is the headline as a table for the package
-    booktabs.
+    ``md`` is a summary, ``json`` contains all of the report, and ``latex`` is the headline as a booktabs table.
     """
     if form == "html":
         from sparkrank.report.page import page

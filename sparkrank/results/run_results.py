@@ -127,8 +127,7 @@ class StoredRun:
 class DayPlan:
     """The size of a day that is to be evaluated, and the run times of recent ``stored`` days of the same spec.
 
-    ``partitions`` names the partitions of whole groups, by which ``grouped: auto`` may evaluate the day without a
-    shuffle.
+    ``partitions`` names the partitions of whole groups, by which ``grouped: auto`` may avoid a shuffle.
     """
 
     day: str

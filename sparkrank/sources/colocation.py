@@ -41,8 +41,8 @@ class Colocation:
     """The way in which rows of a group are together: in one of the ``files`` or ``folders``, or ``sorted`` in a file.
 
     Files of several inputs are read together if they have the same number, or the same partition values, from folders
-    or from the metadata of a table. ``values`` names the partition values that ``auto`` has chosen; if it is None, all
-    those common to every input are used.
+    or from the metadata of a table. ``values`` names the partition values chosen by ``auto``; if ``values`` is None,
+    all partition values common to every input count.
     """
 
     by: Literal["files", "folders", "sorted"]

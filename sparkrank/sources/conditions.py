@@ -1,7 +1,6 @@
 """The conditions of ``input.where`` that Arrow can evaluate: comparisons with a literal, ``IN`` and ``IS [NOT] NULL``.
 
-Conditions may be joined by ``AND``. The meaning is that of SQL: a comparison with null is never true, and NaN is larger
-than any number.
+Conditions may be joined by ``AND``. As in SQL, a comparison with null is never true, and NaN is larger than any number.
 """
 
 from __future__ import annotations

@@ -113,8 +113,7 @@ class ItemTable:
     def counts(self, column: str, of: str) -> tuple[pa.Array, Ints]:
         """Return the values in ``column`` as texts, and the number of items or rows with each value.
 
-        If ``of`` is ``catalog``, the items of the catalog are counted; otherwise the rows of the interactions (column
-        :data:`TARGET_ROWS`).
+        If ``of`` is ``catalog``, items of the catalog are counted, else rows of the interactions (:data:`TARGET_ROWS`).
         """
         if of == CATALOG:
             counted = pc.value_counts(self.columns[column].drop_null())

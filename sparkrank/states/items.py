@@ -152,7 +152,7 @@ class ItemCounts:
         return (self.rows.num_rows if isinstance(self.rows, pa.Table) else len(self.rows.code)) == 0
 
     def merge(self, *others: ItemCounts) -> ItemCounts:
-        """Merge with ``others`` into the counts of all groups together. No group may be in two of the states."""
+        """Return the counts of the groups of this and all ``others`` together. No group may be in two of the states."""
         filled = [part for part in (self, *others) if not part.is_empty]
         if not filled:
             return self

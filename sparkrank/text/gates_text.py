@@ -18,8 +18,7 @@ _UNDECIDED = {"fail": "undecided, which stops the day", "warn": "undecided", "pa
 def verdicts_text(verdicts: Sequence[GateVerdict], head: str = "Gates", *, is_whole: bool = False) -> str:
     """Format the gates below the line ``head``, with the worst gates first.
 
-    For a gate with several checks, the text contains counts and the worst checks, or all checks if ``is_whole`` is
-    true.
+    For a gate with several checks, the text contains counts and the worst checks, or all checks if ``is_whole``.
     """
     if not verdicts:
         return ""

@@ -145,8 +145,7 @@ def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
 def doubts_of(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
     """Yield a message for each check of impossible or meaningless values that exceeds its limit.
 
-    The check ``rows per block`` is left out, because a count of the rows of score bins needs another pass over the
-    bins.
+    The check ``rows per block`` is left out, because a count of the rows of score bins needs another pass.
     """
     groups = partials.counts.get((checks.GROUPS, ""), 0)
     for model in plan.models:

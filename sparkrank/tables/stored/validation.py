@@ -116,8 +116,7 @@ def validate_required(columns: Sequence[str], name: str, day: str) -> None:
 def validate_results(table: pa.Table, name: str, day: str, *, once: bool = True) -> None:
     """Raise :class:`InputError` if a table of results, such as ``metrics``, has an invalid row.
 
-    A row is invalid if its key contains a null, if its weight is infinite or, with ``once``, if another row has the
-    same key.
+    A row is invalid if its key contains a null, if its weight is infinite or, with ``once``, if its key repeats.
     """
     for column in _WITHOUT_NULLS[name]:
         if column != "slice_value" and column in table.column_names and table[column].null_count:

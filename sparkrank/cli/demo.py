@@ -40,7 +40,7 @@ def _whole(context: click.Context, option: click.Parameter, value: str) -> int: 
 @click.option("--rows", callback=_whole, default="1e5", show_default=True, help="Impressions; 20e6 shows the speed.")
 @click.pass_context
 def demo(context: click.Context, folder: str, rows: int) -> None:
-    """Write a made-up log and its spec, evaluate two models, and print what to look at."""
+    """Write a made-up log and its spec, evaluate two models, and say what to look at."""
     _validate(folder)
     answer_line(lambda: f"Making {rows:,} impressions of {rows // ROWS_PER_USER:,} users")
     try:

@@ -308,7 +308,7 @@ class Metric:
         Raises
         ------
         MetricError
-            If ``text`` names no known metric, or contains parameters that the metric lacks. The message names the
+            If ``text`` names no known metric, or contains parameters that the metric lacks. The message lists what is
             allowed.
 
         Examples

@@ -112,7 +112,7 @@ def exp2(values: Floats) -> Floats:
 def powers(base: float, exponents: NDArray[np.integer]) -> Floats:
     """Return ``base`` (from 0 to 1) raised to each of the ``exponents`` (whole, at least 0), rounded once.
 
-    Powers with exponents below :data:`TABLED_POWERS` come from a table that is computed once.
+    If all exponents are below :data:`TABLED_POWERS`, the powers come from a table that is computed once.
     """
     most = int(exponents.max(initial=0))
     if most < TABLED_POWERS:

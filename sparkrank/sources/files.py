@@ -308,7 +308,7 @@ def _seen_below(path: str, file: str) -> str | None:
 
 
 def is_hidden(name: str) -> bool:
-    """Return whether Spark skips files and folders called ``name``: most of those with a leading underscore or dot."""
+    """Return whether Spark skips files and folders called ``name``. Partition columns may begin with an underscore."""
     return name.startswith(".") or (name.startswith("_") and "=" not in name) or name.endswith(_COPIED)
 
 

@@ -40,7 +40,7 @@ class Partials:
     ``failure`` is the message of a task that ran out of memory, or empty; the message is returned because Spark would
     run a failed task three times. ``repeated`` counts the group keys of several groups, if each row of the input is a
     group. ``first_times`` contains the first time of each item, if interactions with times are counted.
-    ``largest_weights`` maps models to the largest weight (1 / propensity) of a row.
+    ``largest_weights`` maps models to the largest weight of a row by its propensity.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)

@@ -15,7 +15,7 @@ class RepeatedKeys:
     """The number (``count``) of hashes that occur several times.
 
     ``examples`` are the lowest of these hashes, each with the numbers of up to three splits that have it. A split with
-    several keys of the hash is listed several times. Merged states cover ranges of hashes that do not overlap.
+    several groups of the hash is listed several times. Merged states cover ranges of hashes that do not overlap.
     """
 
     count: int = 0

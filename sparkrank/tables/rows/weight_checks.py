@@ -41,7 +41,7 @@ def weight_checks(partials: Partials, plan: Plan, model: str) -> Iterator[tuple[
 
 
 class MeanWeight(NamedTuple):
-    """The mean weight of logged actions (1 / propensity), and its distance from 1 in standard errors (``errors``).
+    """The mean of score / propensity over logged actions, and its distance from 1 in standard errors (``errors``).
 
     Both are 0 without actions. ``errors`` is 0 for a single action, which has no standard error.
     """

@@ -1,6 +1,6 @@
 """sparkrank: offline evaluation of recommenders, search and ads, on Spark.
 
-Importing the package does not start Spark. A module is imported when one of its names is first used (PEP 562).
+An import of the package does not start Spark. The first use of a name imports its module (PEP 562).
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The names of all checks in the ``quality`` table.
+"""The names of all checks (counts of rows, items or groups) in the ``quality`` table.
 
 Every row that is read is rejected, evaluated, or counted by one of the checks in :data:`GONE`.
 """
@@ -207,7 +207,7 @@ OF_THE_ROOM = 0.1  # or the truth by chance plus this share of the other truth t
 
 @dataclass(frozen=True)
 class Limits:
-    """The largest share of rows that may be rejected (``bad``), and for each check its upper limit (share or count)."""
+    """Limits: the largest share of rows that may be rejected (``bad``), and a share or a count for each check."""
 
     bad: float = 0.0
     by_check: Mapping[str, float] = field(default_factory=dict)
@@ -217,7 +217,7 @@ NO_LIMITS = Limits()
 
 
 def code_of(check: str) -> str | None:
-    """Return the code of ``check``, or None if the check has no code, as when it is defined outside of the package.
+    """Return the code of ``check`` for programs, or None without a code, as for a check defined outside of the package.
 
     Examples
     --------
@@ -254,12 +254,12 @@ def with_label(label: str) -> str:
 
 
 def checked_groups(label: str) -> str:
-    """Return the name of the check for groups with ``label``, a label that checks another, in all rows."""
+    """Return the name of the check for the groups with ``label``, which checks another label, in all rows."""
     return f"groups that have the label {label} in all rows"
 
 
 def above_ideal(metric: object, ideal: float) -> str:
-    """Return the name of the check for groups with ``metric`` above ``ideal``: their list is better than the ideal."""
+    """Return the name of the check for groups whose ``metric`` is above ``ideal``, the value of the ideal list."""
     return f"groups with {metric} above {ideal:g}, better than its ideal list"
 
 
@@ -269,12 +269,12 @@ def most_weight(metric: str) -> str:
 
 
 def relevant_truth(level: str) -> str:
-    """Return the name of the check for relevant items of the truth at ``level`` (as ``label > 0``), once per group."""
+    """Return the name of the check for items of the truth, once per group, with a ``level`` such as ``label > 0``."""
     return f"relevant truth, each item of a group once ({level})"
 
 
 def relevant_unlisted(level: str) -> str:
-    """Return the name of the check for relevant items of the truth at ``level`` (as ``label > 0``) in no list."""
+    """Return the name of the check for items of the truth in no list, with a ``level`` such as ``label > 0``."""
     return f"relevant truth in no list ({level})"
 
 
@@ -289,5 +289,5 @@ def decided_by_ties(metric: object) -> str:
 
 
 def outside_range(metric: object, low: float, high: float) -> str:
-    """Return the name of the check for groups with ``metric`` out of range, as when an item gets credit twice."""
+    """Return the name of the check for groups whose ``metric`` is not from ``low`` to ``high``."""
     return f"groups with {metric} outside of its range, {low:g} to {high:g}"

@@ -1,4 +1,4 @@
-"""The errors that sparkrank raises. Each message is one sentence that says what is wrong, where, and what is allowed.
+"""The errors that sparkrank raises. Each message is one sentence: what is wrong, where, and what is allowed.
 
 The command line exits with code 2 if the request is wrong (nothing was read), 4 if the input is unusable (nothing was
 written), and 1 for anything else.
@@ -114,7 +114,7 @@ class SpecError(SparkrankError):
 
 
 class FrameLaneNeededError(SpecError):
-    """The error for an input that only the frame lane can read. The message says why."""
+    """The error for an input that only the lane ``frame`` can read. The message contains the reason."""
 
     code = "frame_lane_needed"
 
@@ -127,7 +127,7 @@ class UnappliedFeatureError(FrameLaneNeededError):
 
 
 class MetricError(SpecError):
-    """The error for a string that is not a valid metric, and for a metric declaration that cannot be registered.
+    """The error for an invalid text of a metric, and for an invalid declaration of a metric.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class MetricError(SpecError):
 
 
 class OutOfMemoryError(SparkrankError):
-    """The error for a group that does not fit in a process's memory. The message gives the hash of its key."""
+    """The error for a group that does not fit in a process's memory. The message contains the hash of its key."""
 
     code = "out_of_memory"
 
@@ -180,7 +180,7 @@ class NoInputError(InputError):
 
 
 class RejectedRowsError(InputError):
-    """The error for too many rejected rows. ``checks`` holds the reasons, by their names in the ``quality`` table."""
+    """The error for too many rejected rows. ``checks`` lists the reasons, by their names in the ``quality`` table."""
 
     code = "rejected_rows"
 
@@ -203,7 +203,7 @@ class StoreError(SparkrankError):
 
 
 class StateError(SparkrankError):
-    """The error for states (stored partial results) that cannot be merged, or that the request lacks.
+    """The error for states (stored partial results) that are missing or cannot be merged.
 
     Examples
     --------
@@ -281,7 +281,7 @@ def did_you_mean(value: object, known: Iterable[object]) -> str:
 
 
 def hint(value: object, known: Collection[object], said: str = "allowed", none: str = "there is none") -> str:
-    """Return the end of a sentence on a ``value`` that is none of ``known``: which of them is near, and all of them.
+    """Return the end of a sentence on a ``value`` that is not in ``known``: the nearest of ``known``, and all of them.
 
     Examples
     --------
@@ -295,7 +295,7 @@ def hint(value: object, known: Collection[object], said: str = "allowed", none: 
 
 
 def validate_names(said: str, given: Iterable[object], known: Collection[object], listed: str = "allowed") -> None:
-    """Raise :class:`SpecError`, which begins as is ``said``, if one of the ``given`` names is none of ``known``."""
+    """Raise :class:`SpecError` if one of the ``given`` names is not in ``known``. Its message begins with ``said``."""
     for name in given:
         if name not in known:
             raise SpecError(f'{said} "{shorten(name)}"{hint(name, known, listed)}')
@@ -327,14 +327,14 @@ def escape(text: str) -> str:
 
 
 def shorten(text: object, most: int = MOST_SHOWN) -> str:
-    """Return ``text`` for use in a message: without secrets, escaped, and cut in the middle to ``most`` characters."""
+    """Return ``text`` for a message: without secrets, escaped, and reduced in the middle to ``most`` characters."""
     text = text_of_bytes(text) if isinstance(text, bytes) else text
     clean = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
     return _cut(escape(_cut(redact(clean), most)), most)
 
 
 def quote(value: object) -> str:
-    """Return the ``repr`` of ``value`` for use in a message, without secrets, cut to :data:`MOST_SHOWN` characters."""
+    """Return the ``repr`` of ``value`` for a message, without secrets, and reduced to :data:`MOST_SHOWN` characters."""
     clean = _cut(redact(_cut(value, _MOST_CLEANED)), MOST_SHOWN) if isinstance(value, str) else value
     return shorten(_written(clean, repr))
 
@@ -367,9 +367,9 @@ def without_secrets() -> Iterator[None]:
 
 
 def short_traceback(function: F) -> F:
-    """Decorate ``function`` so that a :class:`SparkrankError` leaves it without inner frames, causes or secrets.
+    """Decorate ``function`` so that a traceback of its :class:`SparkrankError` has no inner frames, causes or secrets.
 
-    The message says what is wrong, so the only useful line of a traceback is that of the caller. The full traceback is
+    The message describes the fault, so the only useful line of a traceback is that of the caller. The full traceback is
     kept if the environment variable ``SPARKRANK_TRACEBACK`` is 1.
     """
 
@@ -418,14 +418,14 @@ def _stand_in(error: BaseException) -> SparkrankError:
 
 
 def require(module: str, extra: str, what: str) -> None:
-    """Raise :class:`SpecError` if ``module`` is not installed. ``what`` needs the module, and ``extra`` installs it."""
+    """Raise :class:`SpecError` if ``module``, which ``what`` needs and ``extra`` installs, is missing."""
     if importlib.util.find_spec(module) is None:
         raise SpecError(f"{what} needs {module.replace('_', '-')}: pip install 'sparkrank[{extra}]'")
 
 
 @contextmanager
 def writing_errors(what: str, done: str = "written") -> Iterator[None]:
-    """Turn an ``OSError`` raised inside into a :class:`SparkrankError` that says that ``what`` cannot be ``done``."""
+    """Turn an ``OSError`` inside a ``with`` block into a :class:`SparkrankError`: ``what`` cannot be ``done``."""
     try:
         yield
     except OSError as error:

@@ -71,7 +71,7 @@ _IS_SECRET = re.compile(_NAMES, re.IGNORECASE)
 def redact(text: str) -> str:
     """Return ``text`` without its secrets: users and settings in URLs, and values after the name of a credential.
 
-    The rest of the text is unchanged. The result of a second call is the same as that of the first.
+    The rest of the text is unchanged. A second call changes nothing.
 
     Examples
     --------

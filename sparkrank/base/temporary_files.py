@@ -1,4 +1,4 @@
-"""Temporary files without a name, for rows that are not held in memory."""
+"""Temporary files without a name, for rows that do not fit in memory."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_READ = 1 << 30  # one system call reads at most 2 GiB
 
 
 def unnamed_file() -> BinaryIO:
-    """Open a temporary file without a name, which leaves no trace on disk, however the process ends."""
+    """Open a temporary file without a name, so that nothing is left on disk, however the process ends."""
     try:
         return tempfile.TemporaryFile(buffering=0)
     except OSError as error:

@@ -14,11 +14,11 @@ TIMEOUT = 60.0  # seconds
 
 
 def within(word: str, timeout: float, call: Callable[[], _T]) -> _T:
-    """Return the result of ``call``, made on a thread that is abandoned after ``timeout`` seconds.
+    """Return the result of ``call``, which runs on a thread. The thread is abandoned after ``timeout`` seconds.
 
-    Raise :class:`StoreError` with the program ``word`` if the call takes longer. Its own errors pass unchanged.
+    Raise :class:`StoreError` with the program ``word`` if the call takes longer. Errors of ``call`` pass unchanged.
 
-    Clients have no limit for a request, or one for each, which they repeat for many minutes.
+    The clients of such programs have no time limit, or a limit for each of many attempts.
     """
     answers: SimpleQueue[tuple[_T, None] | tuple[None, Exception]] = SimpleQueue()
 

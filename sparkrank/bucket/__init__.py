@@ -1,4 +1,4 @@
-"""The evaluation of one bucket, which is the rows of some whole groups. This package does not depend on Spark."""
+"""The evaluation of one bucket: all rows of some groups. This package does not depend on Spark."""
 
 from sparkrank.bucket.evaluate import BucketResult, bucket_columns, evaluate_bucket
 

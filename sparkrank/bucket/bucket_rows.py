@@ -18,10 +18,10 @@ from sparkrank.ranking.value_columns import SEPARATOR, Arrays
 
 
 class BucketRows:
-    """The rows of a bucket. Each column of ``table`` is converted to a numpy array when the column is first read.
+    """The rows of a bucket. The first read of a column of ``table`` converts the column to a numpy array.
 
-    ``items`` has the items of the rows as a dictionary array (None: not encoded yet). The dictionary may have other
-    items too.
+    ``items`` contains the items of the rows as a dictionary array (None: not encoded yet). The dictionary may contain
+    other items too.
     """
 
     def __init__(self, table: pa.Table, items: pa.DictionaryArray | None = None) -> None:
@@ -65,19 +65,19 @@ class BucketRows:
 
     @cached
     def floats(self, name: str) -> Floats:
-        """Return a numeric column as float64, with NaN for nulls."""
+        """Return the numeric column ``name`` as float64, with NaN for nulls."""
         column = self.table[name]
         return np.asarray(as_numpy(column.cast(pa.float64(), safe=False)), np.float64)
 
     @cached
     def valid(self, name: str) -> Flags | None:
-        """Flag the rows that have a value in the column ``name``. None means that all rows have one."""
+        """Return flags of the rows with a value in the column ``name``; None if all rows have one."""
         column = self.table[name]
         return flags_of(column.is_valid()) if column.null_count else None
 
     @cached
     def missing(self, name: str) -> Flags | None:
-        """Flag the rows with a null or NaN in the column ``name``. None means that the column cannot have any."""
+        """Return flags of the rows with a null or NaN in the column ``name``; None if the column cannot contain any."""
         column = self.table[name]
         if column.null_count == 0 and not pa.types.is_floating(column.type):
             return None
@@ -103,7 +103,7 @@ class BucketRows:
 
     @cached
     def present(self, name: str) -> NDArray[np.floating[Any]]:
-        """Return the non-null values of a float column, in the float type of the input."""
+        """Return the non-null values of the float column ``name``, in the float type of the input."""
         column = self.table[name]
         chunks = [  # drop_null copies even without nulls
             chunk.drop_null() if chunk.null_count else chunk for chunk in column.chunks if chunk.null_count < len(chunk)
@@ -128,7 +128,7 @@ class BucketRows:
         return filled[0] if len(filled) == 1 else np.concatenate(filled or parts)
 
     def equal(self, name: str, text: str) -> Floats:
-        """Return 1 where a column of texts has ``text``, 0 where it has another, and NaN for nulls."""
+        """Return 1 for ``text`` in the column ``name`` of texts, 0 for another text, and NaN for a null."""
         return np.asarray(as_numpy(pc.equal(self.table[name], text).cast(pa.float64())), np.float64)
 
     @cached

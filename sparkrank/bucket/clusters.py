@@ -42,7 +42,7 @@ def clustered_groups(
 def clusters_of(
     rows: BucketRows, groups: Groups, models: Sequence[RankedModel], counts: Counter[tuple[str, str]]
 ) -> pa.ChunkedArray:
-    """Return the cluster of each group. Adds each model's number of groups without a cluster to ``counts``."""
+    """Return the cluster of each group. Add the number of groups without a cluster, by model, to ``counts``."""
     row, lacks_one, having = groups.row.copy(), np.ones(groups.count, np.bool_), _rows_with_cluster(rows)
     row[groups.codes[having]] = having
     lacks_one[groups.codes[having]] = False

@@ -1,6 +1,6 @@
-"""Counts, for each item, of the groups of a bucket that had the item, and of the rows with it. They are states.
+"""States of counts for each item: the groups of a bucket that had the item, and the rows with the item.
 
-The rows are interactions, or the relevant rows of a day. Later days may read the counts of the latter.
+The rows are interactions, or the relevant rows of a day, whose counts later days may read.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def popularity_states(table: pa.Table) -> Partials:
 
 
 def relevant_items(rows: BucketRows, groups: Codes, plan: Plan) -> ItemCounts:
-    """Return counts of the items of relevant rows: of the rows of the truth, if there is a truth, else of all ``rows``.
+    """Return counts of the items of relevant rows, out of the rows of the truth or, without a truth, of all ``rows``.
 
-    ``groups`` has the group of each row. Rows count even if the definitions of ``plan`` leave them out.
+    ``groups`` contains the group of each row. Rows count even if the definitions of ``plan`` leave them out.
     """
     had = is_relevant(rows.labels(), None)
     had = had & rows.truth if plan.joins else had

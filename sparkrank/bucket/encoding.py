@@ -48,13 +48,13 @@ def _used_codes(values: pa.DictionaryArray) -> tuple[Codes, pa.Array]:
 
 
 def paired(codes: Codes, more: Codes) -> Codes:
-    """Return a number (from 0) for each row's pair of ``codes`` and ``more``. Equal pairs have equal numbers."""
+    """Return a number (from 0) for the pair of ``codes`` and ``more`` in each row. Equal pairs get equal numbers."""
     pairs = codes.astype(np.int64) * (int(more.max(initial=0)) + 1) + more
     return encode(pa.chunked_array([pairs]))[0]
 
 
 class TextOrder:
-    """The order of items by the bytes of their strings, as in trec_eval. A call for few rows sorts only their items."""
+    """The order of items by the bytes of their strings, as in trec_eval. For few rows, only their items are sorted."""
 
     def __init__(self, items: pa.ChunkedArray) -> None:
         self._items = items

@@ -1,4 +1,4 @@
-"""The evaluation of one bucket of whole groups, the unit of work of every run. Uses only pyarrow and numpy."""
+"""The evaluation of one bucket of whole groups, the unit of work of every run, with only pyarrow and numpy."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ from sparkrank.states.unmatched import UnmatchedRow
 class BucketResult:
     """The partial results of a bucket, and its rows of the group table (None if the plan does not request one).
 
-    ``hashes`` has the hash of each group's key, or is None if the plan does not request them.
+    ``hashes`` contains the hash of each group's key, or is None if the plan does not request them.
     """
 
     partials: Partials
@@ -79,7 +79,7 @@ class BucketResult:
 
 
 def bucket_columns(plan: Plan, keys: int) -> list[str]:
-    """Return the names of the columns that rows of a bucket have for ``plan`` and a group key of ``keys`` columns."""
+    """Return the names of the columns of bucket rows for ``plan`` and a group key of ``keys`` columns."""
     columns = [*map(key_column, range(keys)), *label_columns(plan), *map(score_column, range(plan.scores_of_row))]
     columns += map(slice_column, range(len(plan.slice_sources)))
     columns += map(group_weight_column, range(len(plan.group_weights)))
@@ -157,7 +157,7 @@ _SlicedModels: TypeAlias = "tuple[GroupSlice, Codes, list[RankedModel]]"
 def _sliced(ranked: RankedRows, part: Codes) -> list[_SlicedModels]:
     """Return (slice, part of each group, models) for the whole day and each slice that is not by relevant rows.
 
-    A part is one of 64 subsets of the groups. ``part`` has the part of each group.
+    A part is one of 64 subsets of the groups. ``part`` contains the part of each group.
     """
     of_rows = (sliced_rows(ranked.rows, ranked.plan, own) for own in ranked.plan.slices if not is_of_relevant(own))
     return [(WHOLE_DAY, part, ranked.models), *(_by_value(own, ranked, part) for own in of_rows)]
@@ -178,7 +178,7 @@ def _with_relevant(states: Partials, ranked: RankedRows, part: Codes) -> Partial
 def _states(of_labels: Sequence[Sequence[_SlicedModels]], plans: Sequence[Plan]) -> Partials:
     """Return the states of all slices. ``of_labels`` has the results of :func:`_sliced` for each label that is read.
 
-    ``plans`` has the plan of each label.
+    ``plans`` contains the plan of each label.
     """
     every = [own for parts in of_labels for own in parts]
     sliced = [(model, values) for values, _, models in every for model in models]
@@ -203,9 +203,9 @@ def _drop_cached(models: Sequence[RankedModel]) -> None:
 class RankedRows(NamedTuple):
     """The rows that can be evaluated, with their groups, their judgments, and the rankings of each model.
 
-    ``plan`` has the metrics of the label that the rows have here. ``hashes`` has the hashes of the keys of all groups,
-    including rejected groups and groups that are only in the past, or is None if the plan does not request them.
-    ``whole`` has the bucket's group for each of ``groups``, or is None if they are the same.
+    ``plan`` contains only the metrics of the label that these rows carry. ``hashes`` contains the hashes of the keys of
+    all groups, including rejected groups and groups that are only in the past, or is None if the plan does not request
+    them. ``whole`` contains the bucket's group for each of ``groups``, or is None if they are the same.
     """
 
     rows: BucketRows
@@ -220,9 +220,9 @@ class RankedRows(NamedTuple):
 def ranked_rows(
     table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]], unmatched: dict[str, UnmatchedRow] | None = None
 ) -> RankedRows:
-    """Return the rankings of the rows of ``table``, with the first label. Adds to ``counts``.
+    """Return the rankings of the rows of ``table``, with the first label. Add the counts of checks to ``counts``.
 
-    Puts examples of rows without a match in ``unmatched``, unless it is None.
+    Put examples of rows without a match into ``unmatched``, unless it is None.
     """
     table, pairs = without_past(table, plan, counts)
     counts[checks.ROWS_READ, ""] = table.num_rows
@@ -252,7 +252,7 @@ def ranked_rows(
 def other_label_rows(first: RankedRows, plan: Plan, counts: Counter[tuple[str, str]]) -> Iterator[RankedRows]:
     """Yield the rows of ``first`` with each other label. Rows are not sorted again unless a label leaves some out.
 
-    Models without a metric of the label are left out. Adds only the number of rows without a gain to ``counts``,
+    Models without a metric of the label are left out. Only the number of rows without a gain is added to ``counts``,
     because all other counts are those of the first label.
     """
     for judging, own in plan.by_judging.items():
@@ -304,9 +304,9 @@ def ranked_models(
     weights: Mapping[str, Floats],
     alike: Sequence[RankedModel] | None = None,
 ) -> list[RankedModel]:
-    """Return the rankings of each model, with further rankings by assumed labels and by labels of checks.
+    """Return the rankings of each model: by its label, by assumed labels, and by labels that check others.
 
-    ``alike`` has the same models with other labels of the same rows. Their order of the rows is used again.
+    ``alike`` contains the same models with another label of the same rows, whose order of the rows is used again.
     """
     assumed = {assumption: judged.assuming(assumption) for assumption in plan.assumptions}
     others = {own: (rows, _rankings(rows, plan, Counter())) for own, rows in assumed.items() if rows is not judged}
@@ -343,7 +343,7 @@ def _rankings(
 ) -> list[tuple[Ranking, ListedRows]]:
     """Return the ranking and the list of each model. All share one set of judgments, unless a list repeats items.
 
-    ``orders`` has the rows of each model in the order of their scores, or is None if they are not sorted yet.
+    ``orders`` contains the rows of each model in the order of their scores, or is None if they are not sorted yet.
     """
     references, propensities = _references(judged, plan), propensities_of(judged.rows, plan)
     columns, totals = _columns(judged, plan), _totals(plan)

@@ -38,7 +38,7 @@ MARKS = {
 
 @dataclass(frozen=True)
 class ExplainedTable:
-    """A table in an explanation. ``name`` describes the rows. Columns have Python values, None for missing values."""
+    """A table in an explanation. ``name`` describes the rows. Columns contain Python values (None: missing)."""
 
     name: str
     columns: Mapping[str, tuple[Any, ...]]
@@ -51,10 +51,10 @@ class ExplainedTable:
 class ExplainedMetric:
     """The computation of a metric of one model for one group.
 
-    ``value`` is the group's value in the group table. It is NaN if it is undefined or if the metric is not a mean over
+    ``value`` is the group's value in the group table: NaN if the value is undefined or if the metric is not a mean over
     groups (``is_mean`` is false). ``counts_as`` is the value that enters the mean, NaN if the group is left out. The
-    ``steps`` compute the value from the columns of ``tables``, the first of which is the list. ``notes`` has remarks
-    that numbers cannot express.
+    ``steps`` compute the value from the columns of ``tables``, the first of which is the list. ``notes`` contains
+    remarks that numbers cannot express.
     """
 
     metric: str
@@ -72,7 +72,7 @@ class ExplainedMetric:
 
 @dataclass(frozen=True)
 class ExplainedGroup:
-    """One group, or one list of an input with arrays. ``counts`` has the number of rejected rows by reason."""
+    """One group, or one list of an input with arrays. ``counts`` contains the number of rejected rows by reason."""
 
     metrics: tuple[ExplainedMetric, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class ExplainedGroup:
 
 @dataclass(frozen=True)
 class ExplainedKey:
-    """The explanation of one group key. ``groups`` has one group, or several lists if arrays have the same key."""
+    """The explanation of one group key. ``groups`` contains one group, or several lists if arrays have the same key."""
 
     key: Mapping[str, Any]
     groups: tuple[ExplainedGroup, ...]

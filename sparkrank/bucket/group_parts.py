@@ -23,7 +23,7 @@ from sparkrank.states.part_sums import NonzeroSums, PartSums, SlicedSums, parts_
 
 
 def part_states(sliced: Sequence[tuple[GroupSlice, Codes, Sequence[RankedModel]]], plan: Plan) -> PartStates:
-    """Return the states by part of the groups and by pair of models. ``sliced`` has (slice, parts, models) tuples."""
+    """Return the states by part of the groups and by pair of models. ``sliced`` lists tuples (slice, parts, models)."""
     means: dict[str, SlicedSums] = {}
     sums: dict[str, SlicedSums] = {}
     pairs: dict[str, SlicedSums] = {}

@@ -1,4 +1,4 @@
-"""The rows of the group table for one bucket. Uses only pyarrow and numpy."""
+"""The rows of the group table for one bucket, made with only pyarrow and numpy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MODEL = "model"
 def group_rows(by_label: Sequence[tuple[RankedModel, Ints | None]], keys: pa.Table, plan: Plan) -> pa.Table:
     """Return a table with one row per evaluated group (model, key, counts, metrics). Equal lists are adjacent.
 
-    ``by_label`` has, for each label, the same model ranked with that label, and the index in the bucket of each group
+    ``by_label`` contains, for each label, the model ranked with that label, and the index in the bucket of each group
     of that label (None: the groups are those of the bucket, in order). The first label comes first.
     """
     model = by_label[0][0]

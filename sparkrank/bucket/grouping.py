@@ -23,9 +23,9 @@ from sparkrank.numeric.key_hashes import Hashes, hash_keys
 class Groups:
     """The groups of n rows, numbered from 0 to ``count`` - 1.
 
-    ``codes`` has the number of each row's group, and ``row`` the last row of each group. ``values`` has the key of each
-    group, or None if a key has several columns or no column. ``in_runs`` says that rows of the same group are mostly
-    adjacent, so that it is faster to look only at the last row of each run.
+    ``codes`` contains the number of each row's group, and ``row`` the last row of each group. ``values`` contains the
+    key of each group, or None if a key has several columns or no column. ``in_runs`` is true if rows of the same group
+    are mostly adjacent, so that it is faster to look only at the last of adjacent rows.
     """
 
     codes: Codes
@@ -92,7 +92,7 @@ def hashes_of_keys(rows: BucketRows, groups: Groups) -> Hashes:
 
 @cached
 def keys_of(rows: BucketRows, groups: Groups) -> pa.Table:
-    """Return a table of the groups' keys. Keys are not dictionary-encoded, as buckets do not share dictionaries."""
+    """Return a table of the groups' keys, without dictionaries, because buckets do not share them."""
     keys = rows.keys
     if groups.values is not None:
         return pa.table([groups.values], keys.column_names)

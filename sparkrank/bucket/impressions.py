@@ -37,7 +37,7 @@ past_column = "past_{}".format
 
 
 def labels_of(names: Iterable[str]) -> list[str]:
-    """Return the names of columns of labels among ``names``."""
+    """Return those of ``names`` that are names of label columns."""
     return [name for name in names if name == LABEL or name.startswith(_FURTHER_LABEL)]
 
 
@@ -62,9 +62,9 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
 
 
 def in_one_piece(rows: pa.Table) -> pa.Table:
-    """Return ``rows`` with the chunks of each column combined.
+    """Return ``rows`` with the chunks of each column combined into one.
 
-    Exceptions are a sole key column, and columns with values only in the lists or only in the truth.
+    Exceptions are a single key column, and columns with values only in the lists or only in the truth.
     """
     keys = key_columns(rows)
     columns = [

@@ -1,4 +1,4 @@
-"""The columns of a bucket that are looked up by item, in tables of items. The plan takes these to every worker."""
+"""The columns of a bucket that are looked up by item in tables of items. The plan contains these tables."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def item_columns(plan: Plan, table: str | None = None) -> dict[str, str]:
 
 
 def with_items(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> BucketRows:
-    """Return ``rows`` with the columns of their items. Adds the list rows whose item a table lacks to ``counts``.
+    """Return ``rows`` with the columns of their items. Add the number of list rows without an entry to ``counts``.
 
-    An item that the catalog lacks has nulls. An item that the interactions lack has the popularity of a new item.
+    An item that the catalog lacks gets nulls. An item that the interactions lack gets the popularity of a new item.
     """
     if not plan.items:
         return rows

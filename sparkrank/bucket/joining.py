@@ -42,11 +42,11 @@ Counts = Counter[tuple[str, str]]
 class JudgedRows:
     """The rows to evaluate, with the number of each row's group (``codes``) and each row's label.
 
-    ``with_label`` flags the rows that have a label (None: all rows). ``twins`` are the rows that have the same group
-    and item as another row (None: not needed). ``with_truth`` flags the groups that have a row with a label (None: not
-    needed), and ``with_list`` flags, per model, the groups that have a score. ``item_hashes`` are the lowest hashes of
-    the items in the lists and the truth. ``gains`` has, for each column of gains in a joined truth, the gain of each
-    row's item, or NaN for a row without one.
+    ``with_label`` flags the rows with a label (None: all rows). ``twins`` are the rows with the same group and item as
+    another row (None: not needed). ``with_truth`` flags the groups of rows with a label (None: not needed), and
+    ``with_list`` flags, per model, the groups of rows with a score. ``item_hashes`` are the lowest hashes of the items
+    in the lists and the truth. ``gains`` maps each column of gains in a joined truth to the gain of each row's item, or
+    NaN without one.
     """
 
     rows: BucketRows
@@ -84,7 +84,7 @@ class JudgedRows:
         )
 
     def assuming(self, assumption: Assumption) -> JudgedRows:
-        """Return the rows, where those without a label are left out or have the label of ``assumption``."""
+        """Return the rows. Those without a label are left out or labelled as in ``assumption``."""
         if self.with_label is None or assumption.grade is None:
             return self.without_unjudged()
         labels = np.where(self.with_label, self.labels, np.float64(assumption.grade))
@@ -109,7 +109,7 @@ class JudgedRows:
         return Judgments(*rows, references, item_row, None, gains, propensities)
 
     def credited(self, shared: Judgments, listed: Ints, best: Ints) -> Judgments:
-        """Return the judgments ``shared`` for the list of the rows ``listed``, of which only ``best`` get credit."""
+        """Return the judgments ``shared`` for the list of the rows ``listed``. Only the rows ``best`` get credit."""
         if (twins := self.twins) is None:
             raise ValueError("repeats are found by the twins of rows")
         has_label, repeats, is_best = np.zeros((3, len(self.codes)), np.bool_)
@@ -131,7 +131,7 @@ class JudgedRows:
 def judge(
     rows: BucketRows, groups: Groups, plan: Plan, counts: Counts, unmatched: dict[str, UnmatchedRow] | None = None
 ) -> JudgedRows:
-    """Return the rows to evaluate and their labels. Adds to ``counts``, and to ``unmatched`` rows without a match."""
+    """Return the rows to evaluate and their labels. Add to ``counts``, and add unmatched rows to ``unmatched``."""
     rows, codes = without_excluded(rows, groups.codes, plan, counts)
     groups = replace(groups, codes=codes)
     if plan.joins:

@@ -1,4 +1,4 @@
-"""The rows of a bucket with one of several labels. Metrics may keep only rows that are relevant by another."""
+"""The rows of a bucket with one of several labels. Metrics may keep only rows that are relevant by another label."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ FIRST_LABEL = label_column(0)  # the first label, in rows whose label is another
 
 
 class RowsOfLabel(NamedTuple):
-    """The ``rows`` of a bucket with the label that some metrics read, and their ``groups``.
+    """The ``rows`` of a bucket with the label that some metrics read, and the ``groups`` of the rows.
 
-    ``whole`` has the bucket's group for each of ``groups``, or is None if no row is left out.
+    ``whole`` contains the bucket's group for each of ``groups``, or is None if no row is left out.
     """
 
     rows: BucketRows
@@ -47,7 +47,7 @@ def label_columns(plan: Plan) -> list[str]:
 def rows_of_label(rows: BucketRows, groups: Groups, judging: Judging, plan: Plan) -> RowsOfLabel:
     """Return ``rows`` and ``groups`` with the label of ``judging``.
 
-    If it has a label ``among``, only rows with an item relevant by ``among`` remain.
+    If ``judging`` names a label ``among``, only rows with an item relevant by ``among`` remain.
     """
     kept = None if judging.among is None else _among(rows, groups, column_of(judging.among, plan), plan)
     label = read_label(rows, judging, plan)

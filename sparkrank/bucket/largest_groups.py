@@ -14,7 +14,7 @@ from sparkrank.states.largest import LEAST_NAMED, MOST_LARGEST, NO_GROUPS, Large
 
 
 def largest_groups(rows: pa.Table, groups: Groups, sizes: Ints, plan: Plan) -> LargestGroups:
-    """Return the sizes and keys of the largest groups. ``sizes`` has the number of evaluated rows in each group."""
+    """Return the sizes and keys of the largest groups. ``sizes`` is the number of evaluated rows in each group."""
     if not plan.keys:
         return ()
     if not groups.count:

@@ -21,8 +21,8 @@ from sparkrank.numeric.array_types import Codes, Flags, Ints
 class ListedPairs:
     """The (group, item) ``pairs`` of the past whose group has a row in ``rows``.
 
-    ``group`` has the number of each row's group, ``own`` the number of each pair's group, and ``groups`` is their
-    count.
+    ``group`` contains the index of each row's group, ``own`` the index of each pair's group, and ``groups`` is the
+    number of groups.
     """
 
     rows: BucketRows
@@ -44,11 +44,11 @@ class ListedPairs:
         return cls(rows, group[:count], of_pairs, len(is_listed), pairs, plan)
 
     def counts(self) -> Mapping[tuple[str, str], int]:
-        """Return the counts for checks about the pairs: none, as pairs have no times."""
+        """Return the counts for checks of the pairs: an empty mapping, because these pairs have no times."""
         return {}
 
     def flags(self) -> Flags:
-        """Flag the rows whose group and item are one of the pairs."""
+        """Return flags of the rows whose group and item are one of the pairs."""
         return has_match(self.group, self.rows.table[ITEM], self.own, self.pairs[ITEM], self.groups)
 
     def items_had(self) -> Ints:

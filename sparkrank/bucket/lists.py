@@ -23,8 +23,8 @@ from sparkrank.ranking.ranking import Scores
 class ListedRows(NamedTuple):
     """The rows of a bucket that are in the list of one model.
 
-    ``scores`` has the score of each listed row. ``retrieved`` has the indices of these rows (None if all are listed).
-    ``best`` has the rows that get credit for their items (None if all listed rows do).
+    ``scores`` contains the score of each listed row. ``retrieved`` contains the indices of these rows (None if all are
+    listed). ``best`` contains the rows that get credit for their items (None if all listed rows do).
     """
 
     scores: Scores
@@ -40,9 +40,9 @@ class ListedRows(NamedTuple):
 
 
 def listed_rows(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> ListedRows:
-    """Return the list of the ``index``-th model. Adds the number of repeated items to ``counts``.
+    """Return the list of the model at ``index``. Add the number of repeated items to ``counts``.
 
-    If ``plan`` has ``duplicates=first``, the list is without them; with ``once``, they get no credit.
+    With ``duplicates=first`` in ``plan``, the list lacks repeated items; with ``once``, they get no credit.
     """
     column = score_column(index)
     retrieved = judged.rows.rows_with(column)
@@ -77,7 +77,7 @@ def _best_of_each(twins: Twins, by: Sequence[NDArray[np.generic]]) -> Ints:
 
 
 def chosen_groups(judged: JudgedRows, index: int, model: str, plan: Plan, counts: Counts) -> Flags | None:
-    """Flag the groups in which the ``index``-th model is evaluated (None: all). Adds the others to ``counts``."""
+    """Return flags of the groups in which the model at ``index`` is evaluated (None: all). Add others to ``counts``."""
     definitions = plan.definitions
     if not definitions.chooses_groups or judged.with_truth is None:
         return None

@@ -1,4 +1,4 @@
-"""Matching of list rows with truth rows by group and item. A list row takes its label from the matching truth row."""
+"""Matching of list rows with truth rows by group and item. A list row gets the label of the matching truth row."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ Finder: TypeAlias = Callable[
 class Matches:
     """The result of matching list rows with truth rows.
 
-    ``items`` has the items of list rows, then of truth rows: integers, or indices into ``distinct`` if it is not None.
-    ``labels`` has the label of each truth row, and ``with_label`` flags the truth rows with one. ``row`` has the truth
-    row that gives each list row its label, or -1. ``fates`` says what becomes of each truth row: it is :data:`BEATEN`
-    if it has no label or if another truth row of its item takes precedence, and else :data:`LISTED` or
+    ``items`` contains the items of list rows, then of truth rows: integers, or indices into ``distinct`` if it is not
+    None. ``labels`` contains the label of each truth row, and ``with_label`` flags the truth rows with one. ``row``
+    contains the truth row that gives each list row its label, or -1. ``fates`` contains the fate of each truth row:
+    :data:`BEATEN` if it lacks a label or if another truth row of its item has precedence, and else :data:`LISTED` or
     :data:`UNLISTED`. ``overruled`` counts truth rows that lose to a higher label, and ``joined`` the groups with both
     list and truth rows. ``with_truth`` flags the groups with a judged item (one with a label in the truth). ``pairs``
     counts the pairs of a list row and a judged item of its group, and ``places`` the judged items that would fit into
@@ -96,9 +96,9 @@ def matches_of(rows: BucketRows, codes: Codes, groups: int, lists: int) -> Match
 def has_match(
     codes: Codes, items: pa.ChunkedArray, codes_of_pairs: Codes, items_of_pairs: pa.ChunkedArray, groups: int
 ) -> Flags:
-    """Flag the rows whose (group, item) pair is one of the given pairs. A row without an item is not flagged.
+    """Return flags of the rows whose (group, item) pair is one of the given pairs. A row without an item is not.
 
-    Every pair has an item. ``groups`` is the number of groups.
+    Every given pair has an item. ``groups`` is the number of groups.
     """
     flags = np.zeros(len(codes), np.bool_)
     if not len(codes) or not len(codes_of_pairs):
@@ -118,7 +118,7 @@ def has_match(
 
 
 def members_by_numpy(codes: Codes, items: Ints, codes_of_pairs: Codes, items_of_pairs: Ints) -> Flags:
-    """Do with numpy what :func:`sparkrank.native.matches.flag_members` does."""
+    """Return the same as :func:`sparkrank.native.matches.flag_members`, computed with numpy."""
     numbers = encode(pa.chunked_array([items, items_of_pairs]))[0]
     pair = paired(np.concatenate([codes, codes_of_pairs]), numbers)
     is_member = np.zeros(int(pair.max(initial=-1)) + 1, np.bool_)
@@ -136,7 +136,7 @@ def _find(
 def find_by_numpy(
     codes: Codes, items: Ints, grades: Floats, row: Codes, fates: NDArray[np.uint8], with_truth: NDArray[np.uint8]
 ) -> tuple[int, int, int, int, Ints, Ints]:
-    """Do with numpy what :func:`sparkrank.native.matches.find` does.
+    """Return the same as :func:`sparkrank.native.matches.find`, computed with numpy.
 
     If several truth rows of an item have the highest label, the last of these rows gives the label.
     """

@@ -1,6 +1,6 @@
-"""The past: tables of the (group, item) pairs that groups had before. They come to a bucket as rows of their own.
+"""The past: tables of the (group, item) pairs that groups had before. A bucket receives the pairs as rows.
 
-These rows are taken out before groups are formed, so that a group that is only in the past is not evaluated.
+The pairs are removed before groups are formed, so that a group only in the past is not evaluated.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sparkrank.numeric.key_hashes import Hashes, hash_keys
 
 
 def without_past(table: pa.Table, plan: Plan, counts: Counter[tuple[str, str]]) -> tuple[pa.Table, dict[str, pa.Table]]:
-    """Return the rows of lists and truth, and the pairs of each table of the past. Adds its rows to ``counts``."""
+    """Return the rows of lists and truth, and the pairs of each table of the past. Add their numbers to ``counts``."""
     if not plan.past:
         return table, {}
     past = table[PAST].to_numpy()
@@ -47,7 +47,7 @@ def _where(table: pa.Table, flags: Flags) -> pa.Table:
 
 
 def with_values(rows: pa.Table, read: Sequence[str]) -> pa.Table:
-    """Return those of ``rows`` that have no null or NaN in the columns ``read``."""
+    """Return ``rows`` without those that contain a null or NaN in one of the columns ``read``."""
     columns = map(rows.column, read)
     missing = [pc.is_null(column, nan_is_null=True) for column in columns if _may_lack_values(column)]
     if not missing:
@@ -62,9 +62,9 @@ def _may_lack_values(column: pa.ChunkedArray) -> bool:
 def with_past(
     rows: BucketRows, pairs: Mapping[str, pa.Table], plan: Plan, counts: Counter[tuple[str, str]]
 ) -> BucketRows:
-    """Return ``rows`` with a column of flags for each table of the past: whether it has the row's (group, item) pair.
+    """Return ``rows`` with a flag column for each table of the past: whether it contains the row's (group, item) pair.
 
-    A slice by the number of items that the group had before gets a column too. Adds to ``counts``.
+    A slice by the number of items that the group had before gets a column too. Counts are added to ``counts``.
     """
     columns: dict[str, pa.Array] = {}
     for name, own in pairs.items():

@@ -21,7 +21,7 @@ def position_sums(
 ) -> Iterator[tuple[str, Floats]]:
     """Yield the name of each sum of the table ``positions``, and the sum as six floats. Shape: (values, 6).
 
-    ``values`` divides the groups by the value of a slice. ``scores`` has the score of each row with one, and
+    ``values`` divides the groups by the value of a slice. ``scores`` contains the score of each row with one, and
     ``weights`` the weight of each judged row, if rows have weights. ``chosen`` flags the groups that are evaluated.
     """
     depth, judgments = plan.position_depth, ranking.judgments

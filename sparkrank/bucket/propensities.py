@@ -1,4 +1,4 @@
-"""The propensities of rows: how likely a relevant row was to be seen at all, or a logged action to be taken."""
+"""The propensities of rows: the probability of seeing a relevant row, or of taking a logged action."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST_PROPENSITY = 1e-9  # so that squares of weights, which are up to its inver
 
 
 def bad_propensities(rows: BucketRows, plan: Plan) -> Flags | None:
-    """Flag the rows without a valid propensity (from 1e-9 to 1) where a metric reads it. None means no such row."""
+    """Return flags of the rows without a valid propensity (1e-9 to 1) where a metric reads it; None without any."""
     read, known = _read(rows, plan), _known(rows)[0]
     if np.count_nonzero(read[known]) == np.count_nonzero(read):
         return None
@@ -56,7 +56,7 @@ def _are_propensities(values: Floats) -> Flags:
 
 
 def propensities_of(rows: BucketRows, plan: Plan) -> Floats | None:
-    """Return the propensity of each row, NaN where it is not read; None if no metric of lists reads propensities."""
+    """Return the propensity of each row (NaN if it is not read); None if no metric of lists reads propensities."""
     if not plan.weighed_rows:
         return None
     known, values = _known(rows)
@@ -70,10 +70,10 @@ def propensities_of(rows: BucketRows, plan: Plan) -> Floats | None:
 
 
 def with_propensities(read: pa.Table, truth: BucketRows, pair: Codes | Ints, row: Codes, plan: Plan) -> pa.Table:
-    """Return ``read`` (the rows of lists, then of the ``truth``) with the propensity of each row's item.
+    """Return the rows ``read`` (those of lists, then those of the ``truth``) with the propensity of each row's item.
 
-    ``pair`` has the number of each row's (group, item) pair in the truth, and ``row`` the matching row of the truth for
-    each row of the lists, or -1. Of several relevant rows of an item, the lowest propensity counts.
+    ``pair`` contains the number of each row's (group, item) pair in the truth, and ``row`` the matching row of the
+    truth for each row of the lists, or -1. Of several relevant rows of an item, the lowest propensity counts.
     """
     values = truth.floats(PROPENSITY)
     lowest = np.full(int(pair.max(initial=-1)) + 1, np.inf)
@@ -89,7 +89,7 @@ def with_propensities(read: pa.Table, truth: BucketRows, pair: Codes | Ints, row
 def weights_of(judgments: Judgments, chosen: Flags | None, weighed: WeighedRows) -> tuple[Floats, int]:
     """Return the weights of the relevant rows of the groups ``chosen`` (None: all), one for each group and item.
 
-    A weight is 1 / propensity, and 1 / ``weighed.clip`` at most. The second result is the number of clipped weights.
+    A weight is 1 / max(propensity, ``weighed.clip``). The second result is the number of clipped weights.
     """
     assert judgments.propensities is not None  # noqa: S101 - rows are weighed by them
     flags = judgments.flags(weighed.rel)

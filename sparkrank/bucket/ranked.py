@@ -1,4 +1,4 @@
-"""The rankings of one model in a bucket, and the states computed from these rankings. Uses only pyarrow and numpy.
+"""The rankings of one model in a bucket, and the states computed from them, with only pyarrow and numpy.
 
 States are the sums and counts from which metrics are computed. The limbs of an exact sum are the float64 numbers that
 it consists of (:mod:`sparkrank.numeric.exact_sums`). A part is one of up to 64 subsets of the groups.
@@ -75,7 +75,7 @@ ROUNDING = 2.0**-40  # tolerance for a value out of range, larger than the round
 
 
 class CheckedModel(NamedTuple):
-    """A ``model`` with a label that checks others, and flags of the groups with the label in all rows (``whole``)."""
+    """A ``model`` with a label that checks others. ``whole`` flags the groups whose rows all have this label."""
 
     model: RankedModel
     whole: Flags
@@ -85,10 +85,10 @@ class CheckedModel(NamedTuple):
 class RankedModel:
     """The rankings of the model ``name`` for all groups of a bucket.
 
-    ``listed`` has the model's list, taken from the bucket's ``rows``. ``chosen`` flags the groups in which the model is
-    evaluated (None means all groups). ``weights`` maps each weight column to the weights of the groups. ``assumed`` has
-    the same model for each assumption of metrics about rows without a label, if there are such rows. ``checked`` has it
-    for each label that checks others.
+    ``listed`` contains the model's list, taken from the bucket's ``rows``. ``chosen`` flags the groups in which the
+    model is evaluated (None means all groups). ``weights`` maps each weight column to the weights of the groups.
+    ``assumed`` maps each assumption about rows without a label to the model under this assumption, if there are such
+    rows. ``checked`` maps labels that check others to the model with this label.
     """
 
     name: str
@@ -120,7 +120,7 @@ class RankedModel:
         return {(check, self.name): count for check, count in counted.items()}
 
     def counts_of_metrics(self) -> dict[tuple[str, str], int]:
-        """Return counts of the groups with values out of range, above the ideal, or decided by ties."""
+        """Return counts of groups with values out of range, above that of the ideal list, or decided by ties."""
         plan = self.plan
         counted = {checks.outside_range(*bounds): self._outside(*bounds) for bounds in plan.ranges}
         counted |= {checks.above_ideal(*own): self._outside(own[0], -math.inf, own[1]) for own in plan.beatable}
@@ -221,13 +221,13 @@ class RankedModel:
 
     @cached
     def values_of(self, metric: Metric) -> GroupValues:
-        """Return the value of each group by a metric of :attr:`Plan.group_metrics`."""
+        """Return the value of each group for ``metric``, one of :attr:`Plan.group_metrics`."""
         declared = dict(self.plan.group_metrics)[metric]
         return declared.values_of(self.seen_by(metric).ranked(metric.ties), metric)
 
     @cached
     def added(self, metric: Metric) -> GroupValues:
-        """Return what each group adds to the mean of ``metric``: its value, or the logarithm of its value."""
+        """Return the number that each group adds to the mean of ``metric``: its value, or the logarithm of it."""
         values = self.values()[str(metric.group_metric)]
         return logarithms(values, self.plan.definitions.counts_undefined_as) if metric.geometric else values
 
@@ -250,7 +250,7 @@ class RankedModel:
         return {(checks.checked_groups(label), self.name): int(flags.sum()) for label, flags in whole.items()}
 
     def seen_by(self, metric: Metric) -> RankedModel:
-        """Return the model with the labels that ``metric`` assumes for rows without one, if it assumes any."""
+        """Return the model with the labels that ``metric`` assumes for rows without a label, if it assumes any."""
         assumption = assumption_of(metric)
         return self if assumption is None else self.assumed.get(assumption, self)
 
@@ -258,7 +258,7 @@ class RankedModel:
         return self.ranking if ties is None else self.ranking.under(ties)
 
     def explained(self, metric: Metric) -> Arithmetic:
-        """Return how ``metric`` is computed from the rows of the bucket, which must all belong to one group."""
+        """Return the arithmetic of ``metric`` for the rows of the bucket, which must all belong to one group."""
         scored = self._scored()
         rows = np.arange(len(self.rows)) if scored is None else scored
         one = OneGroup(self.seen_by(metric).ranked(metric.ties), self._scored_rows(), rows)
@@ -337,7 +337,7 @@ class RankedModel:
             yield (str(metric), self.name), float(np.nan_to_num(weights).max(initial=0.0))
 
     def largest_weight(self) -> Iterator[tuple[str, float]]:
-        """Yield (model, largest weight of a row by propensity), if rows are weighed."""
+        """Yield (model, largest weight of a row by propensity), if ``plan`` requests weights of rows."""
         for weighed in self.plan.weighed_rows:
             yield self.name, float(self._weighed(weighed)[0].max(initial=0.0))
         for clip in {clip_of(metric) for metric in self.plan.policy_values}:
@@ -348,7 +348,7 @@ class RankedModel:
         return weights_of(self.ranking.judgments, self.chosen, weighed)
 
     def part_sums(self, parted: GroupSlice, bins: Mapping[BinRule, SegmentCounts]) -> Floats:
-        """Return the number of groups and each sum over rows in each part, as six floats that add up to it.
+        """Return the number of groups and each sum over rows, by part of the groups, as six floats that add up to it.
 
         Shape: (segments, 1 + sums, 6). If possible, row counts are taken from ``bins``.
         """
@@ -420,7 +420,7 @@ class RankedModel:
                 yield ScoreSeries(self.name, groups.name, value, rule), histogram
 
     def sums(self, groups: GroupSlice) -> Iterator[tuple[SliceKey, Floats]]:
-        """Yield the sums that pooled metrics need (over rows, of groups, of group amounts), each as six floats."""
+        """Yield the sums that pooled metrics need (over rows, groups, or amounts of groups), each as six floats."""
         for quantity in self.plan.row_sums:
             yield self._key(groups, quantity), self._scored_rows().sums(quantity, self._segments_of_scored(groups))
         if groups.name == ALL:
@@ -477,7 +477,7 @@ class RankedModel:
             yield ItemCounts.of(self._key(groups, exposure), items, codes, exposed, relevant, segments)
 
     def attention(self, groups: GroupSlice, part: Codes) -> Iterator[ItemCounts]:
-        """Yield the attention to each value of a column, and its relevant rows; ``part`` has the part of each group."""
+        """Yield counts of the attention to each value of a column and of its relevant rows, by ``part`` of groups."""
         judgments, plan = self.ranking.judgments, self.plan
         for exposure in plan.value_exposures:
             column = ValueColumn(str(exposure.by), "category")

@@ -31,7 +31,7 @@ MOST_POSITION = 2**31 - 2
 
 
 def reject(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> BucketRows:
-    """Return the rows that ``plan`` can evaluate. Adds the number of rejected rows to ``counts``, by reason."""
+    """Return the rows that ``plan`` can evaluate. Add the number of rejected rows to ``counts``, by reason."""
     scores, labels = [score_column(index) for index in range(rows.models)], label_columns(plan)
     reasons: dict[str, Flags | None] = {
         checks.NULL_KEY: _any([rows.missing(name) for name in key_columns(rows.table)]),

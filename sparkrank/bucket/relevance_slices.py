@@ -1,7 +1,7 @@
-"""Slices by relevant rows: whole lists, in which relevant rows with another slice value count as not relevant.
+"""Slices by relevant rows: whole lists in which only the relevant rows of one slice value count as relevant.
 
 The groups of a value are those with a relevant row of the value. A group with relevant rows of several values is
-evaluated once for each, from a copy of its rows; copies are made for at most as many rows at a time as a bucket has.
+evaluated once for each, from a copy of its rows. Copies in memory have at most as many rows as the bucket.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sparkrank.ranking.judgments import is_relevant
 
 
 class GroupCopies:
-    """Copies of groups, one for each value of a slice that some relevant row of the group has.
+    """Copies of groups, one for each slice value of the relevant rows of a group.
 
-    ``rows`` are the rows of the copies, ``groups`` their groups, and ``whole`` is the original group of each copy.
+    ``rows`` are the rows of the copies, ``groups`` their groups, and ``whole`` the index of each copy's original group.
     """
 
     def __init__(self, rows: BucketRows, groups: Groups, whole: Ints, values: GroupSlice) -> None:

@@ -1,4 +1,4 @@
-"""The slices of a bucket, which divide its groups or rows by the values of columns. Uses only pyarrow and numpy."""
+"""The slices of a bucket: divisions of its groups or rows by the values of columns, with only pyarrow and numpy."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WHOLE_DAY = GroupSlice(ALL, (ALL,), WHOLE)
 
 @dataclass(frozen=True)
 class SlicedRows:
-    """A slice of a bucket's rows. ``code`` has the index of each row's value in ``values`` (None if missing)."""
+    """A slice of a bucket's rows. ``code`` contains the index of each row's value in ``values`` (None if missing)."""
 
     name: str
     values: tuple[str | None, ...]
@@ -56,7 +56,7 @@ class SlicedRows:
 
 
 def sliced_rows(rows: BucketRows, plan: Plan, columns: Slice) -> SlicedRows:
-    """Return the slice of ``rows`` by their values in ``columns``. Raises :class:`InputError` for too many values."""
+    """Return the slice of ``rows`` by their values in ``columns``. Raise :class:`InputError` for too many values."""
     name = slice_name(columns)
     parts = [_values(rows, plan, part) for part in columns]
     groups = groups_of(parts)

@@ -1,8 +1,8 @@
 """Comparisons of the time of a list with the times of its truth, of the past of its group, and of its items.
 
-A time is a whole number here: microseconds, days, or the number itself. A row has the list time of its (group, item)
-pair: the earliest one, if the list repeats the pair. If the pair has none, the row has the earliest time of its group's
-list. This holds for list rows and truth rows. A time equal to another is not before it.
+A time is a whole number here: microseconds, days, or the number itself. The list time of a row, from a list or the
+truth, is the earliest time that a list has for its (group, item) pair, or else the earliest time of its group's list. A
+time equal to another is not before it.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class TimedPairs(ListedPairs):
         return {(checks.LATE_PAST, ""): int(np.count_nonzero(late))}
 
     def flags(self) -> Flags:
-        """Flag the rows whose group had their item by the time of the list."""
+        """Return flags of the rows whose group had the row's item by the time of the list."""
         pair = self._pair[: len(self.rows)]
         until = self._until if self.plan.arrays else self._lists.at(pair, self.group)
         has_pair = np.zeros(self._pairs, np.bool_)
@@ -137,9 +137,9 @@ class TimedPairs(ListedPairs):
 def without_times(rows: BucketRows, plan: Plan, counts: Counter[tuple[str, str]]) -> BucketRows:
     """Return ``rows`` without columns of times.
 
-    Sets in ``counts`` the number of list rows with a time, and the numbers of rows that came too early. An explanation
-    gets columns that flag list rows before the first time of their item, and all rows of a pair of group and item with
-    a truth row before the list.
+    Set in ``counts`` the number of list rows with a time, and the numbers of rows that came too early. In an
+    explanation, the rows get two columns of flags: list rows before the first time of their item, and rows of a pair of
+    group and item with a truth row before the list.
     """
     if not plan.times:
         return rows

@@ -1,4 +1,4 @@
-"""Twins: the rows of a bucket that have the same group and item as another row. Most buckets have few or no twins."""
+"""Twins: the rows of a bucket with the same group and item as another row. Most buckets have few or no twins."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from sparkrank.numeric.array_types import Codes, Floats, Ints
 class Twins:
     """The rows that have the same group and item as another row.
 
-    ``rows`` has their indices, ascending. ``code`` has the number of each such row's (group, item) pair, from 0 to
-    ``count`` - 1.
+    ``rows`` contains the ascending indices of the twins, ``code`` the number (below ``count``) of each twin's pair.
     """
 
     rows: Ints
@@ -23,7 +22,7 @@ class Twins:
 
     @classmethod
     def of_pairs(cls, pair: Codes | Ints) -> Twins:
-        """Return the twins among n rows. ``pair`` has the number of each row's (group, item) pair."""
+        """Return the twins among n rows. ``pair`` contains the number of each row's (group, item) pair."""
         several = np.bincount(pair) > 1
         rows = np.flatnonzero(several[pair])
         return cls(rows, (np.cumsum(several) - 1)[pair[rows]], int(np.count_nonzero(several)))
@@ -42,7 +41,7 @@ class Twins:
         return last
 
     def one_of_each(self, rows: int) -> Ints | None:
-        """Return, for each of n ``rows``, the last row with its group and item. None means that there are no twins."""
+        """Return, for each of n ``rows``, the last row with the same group and item; None if there are no twins."""
         if not self.count:
             return None
         row = np.arange(rows)
@@ -52,7 +51,7 @@ class Twins:
     def first_of(self, order: Floats) -> Floats:
         """Return ``order`` with the rows of the same group and item all at their lowest value.
 
-        NaN remains only where all of them are NaN.
+        NaN remains only if all these rows are NaN.
         """
         if not self.count:
             return order

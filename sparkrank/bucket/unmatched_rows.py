@@ -23,14 +23,14 @@ def unmatched_rows(
     keys: pa.Table | None,
     few: Ints,
 ) -> dict[str, UnmatchedRow]:
-    """Return the unmatched row whose item has the lowest hash, for each side that has such a row.
+    """Return the unmatched row with the lowest item hash of each side with unmatched rows.
 
     A side is the lists, the relevant truth, or the rest of the truth.
 
-    ``sides`` has the first row of each side, and flags of its unmatched rows. ``items`` has the items of all rows, as
-    integers or, if ``distinct`` is not None, as indices into it. ``hashes`` are the hashes of ``distinct``. ``keys``
-    has the group key of each row (None: the results have no key). ``few`` are rows with the lowest hashes, if known.
-    All rows of a side are searched only if ``few`` has none of its unmatched rows.
+    ``sides`` maps each side to its first row, and to flags of its unmatched rows. ``items`` contains the items of all
+    rows, as integers or, if ``distinct`` is not None, as indices into it. ``hashes`` are the hashes of ``distinct``.
+    ``keys`` contains the group key of each row (None: the results have no key). ``few`` lists rows with the lowest
+    hashes, if known. All rows of a side are searched only if ``few`` contains none of the side's unmatched rows.
     """
     unmatched = {}
     for side, (start, flags) in sides.items():

@@ -53,7 +53,7 @@ def _weights_and_faults(rows: BucketRows, name: str, groups: Groups) -> tuple[Fl
 
 
 def weights_of_groups(rows: BucketRows, groups: Groups, plan: Plan) -> Mapping[str, Floats]:
-    """Return the weight of each group, by weight column. A group that is only in the truth has the weight NaN."""
+    """Return the weight of each group, by weight column. A group that is only in the truth gets the weight NaN."""
     return {
         column: _weights_and_faults(rows, group_weight_column(index), groups)[0]
         for index, column in enumerate(plan.group_weights)

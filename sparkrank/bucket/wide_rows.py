@@ -1,8 +1,8 @@
 """Conversion of long rows (with the score of one model) to wide rows (with the scores of all models).
 
-A group has one wide row per item, or more if a model's list repeats the item. The n-th wide row of an item has the
-scores of the models that list the item at least n times, and null for the other models. In all other columns, the
-value comes from the first model in the plan that has a value.
+A group has one wide row per item, or more if a model's list repeats the item. The n-th wide row of an item contains the
+scores of the models that list the item at least n times, and null for the other models. In all other columns, the value
+comes from the first model in the plan with a value.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NO_MODEL = 255  # above the number of any model
 
 
 def count_rows_of_models(rows: BucketRows, plan: Plan, counts: Counts) -> None:
-    """Count the long ``rows`` of each model. Raises :class:`InputError` if a row's model is not in the ``plan``."""
+    """Add the number of long ``rows`` of each model to ``counts``. Raise :class:`InputError` for an unknown model."""
     column = rows.table[MODEL]
     if unknown := column.null_count - int(np.count_nonzero(rows.truth)):
         models = itemize(plan.models)
@@ -43,7 +43,7 @@ def count_rows_of_models(rows: BucketRows, plan: Plan, counts: Counts) -> None:
 
 
 def wide_rows(rows: BucketRows, plan: Plan, counts: Counts) -> BucketRows:
-    """Convert long ``rows`` to wide rows. Rows without an item and truth rows follow, with null scores."""
+    """Return the wide rows of the long ``rows``, then rows without an item and truth rows, with null scores."""
     long = _long_rows(rows, len(plan.models))
     counts[checks.ROWS_JOINED, ""] = int(np.count_nonzero(long.is_joined)) - long.wide_rows
     others = pa.array(np.flatnonzero(~long.is_joined))
@@ -69,9 +69,9 @@ def wide_rows(rows: BucketRows, plan: Plan, counts: Counts) -> BucketRows:
 class _LongRows(NamedTuple):
     """Long rows and the wide rows to which they belong.
 
-    ``model`` has the number of each row's model out of ``models``, or :data:`_NO_MODEL` for truth rows and rows without
-    an item. ``wide`` has the number of each row's wide row, if the row has a model. ``first`` has, for each wide row,
-    the row of its first model. ``has_repeats`` says whether two rows of one model have the same wide row.
+    ``model`` contains the number of each row's model out of ``models``, or :data:`_NO_MODEL` for truth rows and rows
+    without an item. ``wide`` contains the number of each row's wide row, if the row has a model. ``first`` has, for
+    each wide row, the row of its first model. ``has_repeats`` is true if two rows of one model share a wide row.
     """
 
     model: NDArray[np.uint8]

@@ -1,6 +1,6 @@
 """The answer of a command: text, one JSON document with ``--json``, or nothing with ``--quiet``.
 
-The message of an error is one sentence on the last line of stderr; with ``--json`` it is also a document on stdout.
+The message of an error is one sentence on the last line of stderr, and with ``--json`` also a document on stdout.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def set_form(answer_form: AnswerForm) -> None:
 
 
 def answer(text: Callable[[], str], document: Callable[[], object]) -> None:
-    """Print the result of ``text`` or, with ``--json``, of ``document``. Only the needed function is called."""
+    """Print the result of ``text`` or, with ``--json``, of ``document``. Only one of the two functions is called."""
     if form() == "json":
         print_document(as_json_text(document()))
     elif form() == "text" and (lines := text()):
@@ -56,7 +56,7 @@ def answer(text: Callable[[], str], document: Callable[[], object]) -> None:
 
 
 def answer_page(page: Callable[[], str], document: Callable[[], object]) -> None:
-    """Print the result of ``page``, which programs may read (such as YAML), or, with ``--json``, of ``document``."""
+    """Print the result of ``page`` (text for programs, such as YAML) or, with ``--json``, of ``document``."""
     if form() == "text":
         print_document(page().removesuffix("\n"))
     else:

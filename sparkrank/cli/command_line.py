@@ -1,9 +1,9 @@
-"""The command line, with which days are evaluated, merged, compared, judged and accepted. ``jobs/`` calls it too.
+"""The command line, by which a user evaluates, merges, compares, judges and accepts days. ``jobs/`` calls it too.
 
 The exit code is 0 for success; 2 if the spec or the arguments are wrong (no input was read); 3 if a gate failed (the
 tables are written); 4 if the input is unusable (no table was written); 5 if no gate failed, but a gate with
 ``undecided: fail`` is undecided (the tables are written); and 1 for any other error. The last line on stderr is the
-error in one sentence; ``--debug`` adds the traceback. Every command takes ``--json`` and ``--quiet``.
+error in one sentence; ``--debug`` adds the traceback. Every command has the options ``--json`` and ``--quiet``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SECONDS_FOR_JAVA = 0.5  # Java does not say when it has read
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Run :func:`main` and end the process. Signals stay ignored once a day is committed, so that the job succeeds."""
+    """Run :func:`main` and end the process. Signals are ignored from a commit on, so that the job succeeds."""
     try:
         main(arguments, ends_process=True)
     except SystemExit as ended:
@@ -54,7 +54,7 @@ def _let_java_read() -> None:
 
 
 def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) -> None:
-    """Run the command that ``arguments`` name (by default ``sys.argv[1:]``), and exit with the command's exit code.
+    """Run the command in ``arguments`` (None: ``sys.argv[1:]``), and exit with the command's exit code.
 
     Unless ``ends_process`` is set, signal handlers are restored afterwards.
     """
@@ -181,7 +181,7 @@ COMMANDS = {
 
 
 class LazyCommands(click.Group):
-    """A click group that has only the summaries of its commands, and imports a command when the command is called."""
+    """A click group with only the summaries of its commands. A call of a command imports the command."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -192,7 +192,7 @@ class LazyCommands(click.Group):
 
 @cache
 def full_command(name: str) -> click.Command:
-    """Import the command ``name`` and add the options that all commands have."""
+    """Return the command ``name``, imported, with the options common to all commands."""
     from sparkrank.cli.options import form_options
 
     command: click.Command = getattr(import_module(COMMANDS[name][0]), name)

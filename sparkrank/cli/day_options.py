@@ -1,4 +1,4 @@
-"""The options with which commands are given a stored day or window."""
+"""The options that name a stored day or window."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sparkrank.run.day_request import resolve_day
 
 @dataclass(frozen=True)
 class NamedDays:
-    """The values of the options ``--date``, ``--from`` and ``--to``. A value is None if its option was not given."""
+    """The values of the options ``--date``, ``--from`` and ``--to``. A value is None without the option."""
 
     day: str | None
     first: str | None
     last: str | None
 
     def target(self, spec: Spec) -> Target:
-        """Return the named window, the named day or the spec's day. Raise a usage error if the options contradict."""
+        """Return the named window, the named day or the spec's day. Raise a usage error for contradictory options."""
         if (self.first is None) != (self.last is None):
             raise click.UsageError("--from and --to go together: they are the first and the last day of a window")
         if self.first is None or self.last is None:
@@ -35,12 +35,12 @@ class NamedDays:
         return Target.of_window(spec, Window.of(self.first, self.last))
 
     def targets(self, spec: Spec) -> list[Target]:
-        """Return a list with the named day or window, or, without any option, an empty list, which means all days."""
+        """Return a list with the named day or window, or an empty list (all days) without any option."""
         return [] if self == NamedDays(None, None, None) else [self.target(spec)]
 
 
 def stored_options(command: Callable[..., None]) -> Callable[..., Any]:
-    """Add ``--date``, ``--from`` and ``--to`` to ``command``, which gets their values as its argument ``named``."""
+    """Add ``--date``, ``--from`` and ``--to`` to ``command``, whose argument ``named`` gets their values."""
 
     @wraps(command)
     def bundled(*arguments: Any, day: str | None, first: str | None, last: str | None, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""The command ``sparkrank demo``, which evaluates a made-up log in a folder of its own."""
+"""The command ``sparkrank demo``: the evaluation of a made-up log in a folder of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands ``sparkrank evaluate`` and ``merge``, which evaluate days or a window and replace their tables."""
+"""The commands ``sparkrank evaluate`` and ``merge``, which evaluate days and windows and replace their tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command ``sparkrank explain``, which shows how a metric is computed, or why two libraries differ."""
+"""The command ``sparkrank explain``: the computation of a metric, or the reasons why two libraries differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands ``sparkrank gate`` and ``accept``, which judge stored days, or accept them although a gate failed."""
+"""The commands ``sparkrank gate`` (to judge stored days) and ``accept`` (to accept them despite a failed gate)."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _answer_verdicts(judgment: Judgment, spec: Spec, is_whole: bool) -> None:
 
 
 def closer_line(spec: Spec, judgment: Judgment) -> str:
-    """Return a command that shows single groups for the worst failed check, or ``""`` without a group table."""
+    """Return the text of a command that shows single groups of the worst failed check; ``""`` without a group table."""
     plan = spec.plan()
     if not plan.keys or not spec.output.groups or day_of(judgment.name) is None:
         return ""

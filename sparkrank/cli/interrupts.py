@@ -1,7 +1,7 @@
-"""The signals that a job ignores while it commits a day, that is, makes its tables visible.
+"""The signals that a job ignores during the commit of a day (the step that makes its tables visible).
 
-A scheduler reads the exit code of ``spark-submit``, a JVM whose child is this process. Both processes ignore signals
-from right before the commit; otherwise the job could fail although the new day is visible.
+A scheduler reads the exit code of ``spark-submit``, a JVM whose child is this process. Right before the commit, both
+processes begin to ignore signals; otherwise the job could fail although the new day is visible.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Interrupts:
             raise SparkrankError("Spark's process is ending: the day is not shown") from error
 
     def release(self) -> None:
-        """Restore the signal handlers that were set before :meth:`hold`."""
+        """Restore the signal handlers from before :meth:`hold`."""
         while self._release:
             self._release.pop()()
 

@@ -1,4 +1,4 @@
-"""The state of one call of the command line, and the ways in which a call ends after its result is stored."""
+"""The state of one call of the command line, and the end of a call whose result is stored."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Invocation:
-    """One call of the command line: the signals that it ignores, and the results to print with an error."""
+    """One call of the command line: the signals that the call ignores, and the results to print with an error."""
 
     interrupts: Interrupts = field(default_factory=Interrupts)
     done: dict[str, object] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Invocation:
 
 @contextmanager
 def after_commit() -> Iterator[None]:
-    """Context manager for printing an answer after a commit. An error within it is printed and does not propagate."""
+    """Print errors inside a ``with`` block that prints an answer after a commit, instead of raising them."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - the day is shown, whatever the error is
@@ -34,6 +34,6 @@ def after_commit() -> Iterator[None]:
 
 
 def end_with_verdict(judgment: Judgment | None) -> None:
-    """Exit with the exit code of ``judgment``. Return if the code is 0, or if ``judgment`` is None (no gates)."""
+    """Exit with the exit code of ``judgment``, unless the code is 0 or ``judgment`` is None (no gates)."""
     if judgment is not None and judgment.exit_code:
         sys.exit(judgment.exit_code)

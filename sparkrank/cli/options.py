@@ -1,4 +1,4 @@
-"""The options that several commands have."""
+"""The options common to several commands."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _ask(context: click.Context, option: click.Parameter, is_given: bool) -> Non
 
 
 def form_options() -> list[click.Option]:
-    """Return the options ``--json`` and ``--quiet``, which all commands have."""
+    """Return the options ``--json`` and ``--quiet`` of all commands."""
     texts = {
         "--json": "Print one JSON document, and nothing else, on stdout; an error too.",
         "--quiet": "Print nothing but errors.",
@@ -58,9 +58,9 @@ def form_options() -> list[click.Option]:
 
 
 def spec_options(command: Callable[..., None], *, for_stored: bool = False) -> Callable[..., Any]:
-    """Add ``--conf``, ``--set`` and ``--debug`` to ``command``, which gets the loaded spec as its argument ``spec``.
+    """Add ``--conf``, ``--set`` and ``--debug`` to ``command``, whose argument ``spec`` gets the loaded spec.
 
-    With ``for_stored``, for commands that do not evaluate, the plugins of the spec may be missing.
+    If ``for_stored`` is true (the command does not evaluate), the plugins of the spec may be missing.
     """
 
     @wraps(command)
@@ -72,9 +72,9 @@ def spec_options(command: Callable[..., None], *, for_stored: bool = False) -> C
 
 
 def prometheus_options(command: Callable[..., None]) -> Callable[..., Any]:
-    """Add ``--prometheus`` and ``--slice`` to ``command``, which gets the file as its argument ``prometheus``, or None.
+    """Add ``--prometheus`` and ``--slice`` to ``command``, whose argument ``prometheus`` gets the file, or None.
 
-    The decorator comes below :func:`spec_options`, because the spec says which slices there are.
+    The decorator comes below :func:`spec_options`, because the spec defines the slices.
     """
 
     @wraps(command)
@@ -115,5 +115,5 @@ def validate_alone(first: str, others: Mapping[str, object]) -> None:
 
 
 def command_stages() -> Stages:
-    """Return the stages of a run. They print their progress unless ``--json`` or ``--quiet`` was given."""
+    """Return the stages of a run. Stages print their progress unless ``--json`` or ``--quiet`` was given."""
     return seen_stages() if form() == "text" else Stages()

@@ -1,4 +1,4 @@
-"""The command ``sparkrank plan``, which counts the rows, buckets and tasks of a day before an evaluation."""
+"""The command ``sparkrank plan``: the numbers of rows, buckets and tasks of a day before an evaluation."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def plan(spec: Spec, day: str | None, rows: int | None) -> None:
 
 
 def plan_text(plan: DayPlan) -> str:
-    """Return the counts of ``plan``, and below them how long stored days took, as lines of text."""
+    """Return the counts of ``plan``, and below them the run times of stored days, as lines of text."""
     cut = f"{plan.buckets:,} buckets, {plan.tasks:,} tasks, {plan.pieces:,} pieces"
     without_shuffle = "evaluated by the tasks that read them: no rows are shuffled"
     lines = [

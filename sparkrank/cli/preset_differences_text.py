@@ -1,4 +1,4 @@
-"""The reasons why two libraries give different numbers for the same rows, as text and as values for JSON."""
+"""The settings by which two libraries give different numbers for the same rows, as text and as values for JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sparkrank.text.text import aligned
 
 
 def differences_text(differences: PresetDifferences) -> str:
-    """Return, for each metric and model, a table with a line for each setting alone and one for all together."""
+    """Return a table for each metric and model: a line for each setting alone, and one for all settings together."""
     parts = [f"{differences.day}: from {differences.one} to {differences.other}"]
     parts += [_metric_text(moves, differences) for moves in differences.metrics]
     return "\n\n".join([*parts, *(["\n".join(map(escape, differences.notes))] if differences.notes else [])])

@@ -45,7 +45,7 @@ SIDE_OPTIONS = all_of(
 
 @dataclass(frozen=True)
 class SideOptions:
-    """The values of :data:`SIDE_OPTIONS`, the options that name the two sides of a comparison."""
+    """The values of :data:`SIDE_OPTIONS`, the options for the two sides of a comparison."""
 
     conf: str | None
     overrides: tuple[str, ...]
@@ -103,12 +103,12 @@ class SideOptions:
 
     @property
     def model_options(self) -> tuple[str, str]:
-        """The options for the left and for the right model, as error messages name them."""
+        """The names of the options for the left and for the right model, for error messages."""
         return ("--left-model", "--right-model") if self.spec is None else ("--baseline", "--model")
 
     @cached_property
     def models(self) -> tuple[str | None, str | None]:
-        """The baseline and the compared model. For two runs, a model is None if its option was not given.
+        """The baseline and the compared model. For two runs, a model is None without its option.
 
         With a spec, raise :class:`SpecError` if a model is unknown or ambiguous, or if both are one model on one day.
         """
@@ -135,17 +135,17 @@ class SideOptions:
 
 
 def sides_text(right: str, right_place: str, left: str, left_place: str) -> str:
-    """Return the two lines above a comparison, which name the right and the left model with their places."""
+    """Return the two lines above a comparison: the names of the right and the left model, with their places."""
     return f"{escape(right)} ({escape(right_place)})\nagainst {escape(left)} ({escape(left_place)})"
 
 
 def validate_model(known: Sequence[str], option: str, name: str | None) -> None:
-    """Raise :class:`SpecError` if ``name`` is given and is not one of the ``known`` models."""
+    """Raise :class:`SpecError` if ``name`` is neither None nor one of the ``known`` models."""
     validate_names(f"{option}: the spec has no model", [] if name is None else [name], known, "there are")
 
 
 def session_for_far(*, is_far: bool) -> AbstractContextManager[SparkSession | None]:
-    """Context manager that yields the Spark session for remote tables, or None if none is needed or available."""
+    """Yield the Spark session for remote tables, or None if no session is needed or available."""
     return command_session("compare", is_needed=is_far and has_pyspark())
 
 
@@ -164,7 +164,7 @@ def metrics_of(sides: SideOptions) -> tuple[MetricRows, MetricRows]:
 
 
 def states_of(sides: SideOptions) -> tuple[RunStates | str, RunStates | str, tuple[str | None, str | None]]:
-    """Return the states of each side (or a text that says why it has no states), and the requested models."""
+    """Return the states of each side (or the reason why it has no states), and the requested models."""
     left, right = sides.places
     with session_for_far(is_far=sides.is_far) as spark:
         return stored_states("left", *left, spark), stored_states("right", *right, spark), sides.models
@@ -172,7 +172,7 @@ def states_of(sides: SideOptions) -> tuple[RunStates | str, RunStates | str, tup
 
 @contextmanager
 def sides_of(sides: SideOptions) -> Iterator[tuple[ModelGroups, ModelGroups]]:
-    """Context manager that gives the groups of the left model and the groups of the right model."""
+    """Yield the groups of the left model and the groups of the right model inside a ``with`` block."""
     (left, right), (baseline, model), options = sides.places, sides.models, sides.model_options
     with session_for_far(is_far=sides.is_far) as spark:
         before, after = GroupTable.of("left", *left, spark), GroupTable.of("right", *right, spark)

@@ -1,4 +1,4 @@
-"""The commands ``sparkrank init``, ``schema`` and ``validate``, which help to write a first spec and to check it."""
+"""The commands ``sparkrank init``, ``schema`` and ``validate``, for writing and checking a spec."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The comparison of two runs, or of two models of one run, by paired groups or by states."""
+"""The comparison of two runs, or of two models of one run, by pairs of groups or by states."""

@@ -1,6 +1,6 @@
 """Mean differences over pairs of groups, from exact sums.
 
-These are the same for every order and division of the pairs.
+These sums are the same for every order and division of the pairs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _ROUNDING, _WEIGHTED_ROUNDINGS = Fraction(1, 2**53), 8
 
 @dataclass(frozen=True)
 class PairedMetric:
-    """A metric with a value for each group in the left and the right run. ``higher_is_better`` is None if unknown.
+    """A metric with a value for each group in the left and the right run. ``higher_is_better`` may be None (unknown).
 
     Undefined values count as ``counted_as``; if ``counted_as`` is None, pairs with an undefined value are left out. If
     ``is_weighted`` is true, a group is weighted by its number of scored rows.
@@ -46,7 +46,7 @@ class PairedComparison:
 
     ``left`` is the mean left value, and ``difference`` the mean of right - left, with its standard error ``stderr``.
     ``up``, ``ties`` and ``down`` count the pairs whose right value is above, equal to or below the left value.
-    ``n_unpaired`` counts the groups in both runs with a defined value in one run only.
+    ``n_unpaired`` counts the groups of both runs with a defined value in only one run.
     """
 
     n: int
@@ -60,7 +60,7 @@ class PairedComparison:
 
 
 def with_counted(values: Floats, counted_as: float | None) -> Floats:
-    """Return the ``values`` with NaN replaced by ``counted_as``. NaN stays if ``counted_as`` is None."""
+    """Return the ``values`` with NaN replaced by ``counted_as``, or unchanged if ``counted_as`` is None."""
     return values if counted_as is None else np.where(np.isnan(values), counted_as, values)
 
 

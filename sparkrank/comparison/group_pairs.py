@@ -1,8 +1,8 @@
 """The pairing of the groups of the left and the right run by key, in this process.
 
 The keys are joined first, without any values: a pair is two row numbers. The value columns are then read one after the
-other, once each, so that only two columns are in memory at a time. If there are too many keys for one join, a hash of
-the key splits the keys into shares, and the key columns are read once for each share.
+other, so that only two columns are in memory at a time. If there are too many keys for one join, a hash of the key
+splits the keys into shares, and the key columns are read once for each share.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class ModelGroups:
     def here(self, columns: Sequence[str]) -> ModelGroups:
         """Return the groups in a form that Arrow can read.
 
-        From a Spark DataFrame, keys, counts and ``columns`` are copied to this process.
+        Keys, counts and ``columns`` of a Spark DataFrame are copied to this process.
         """
         return replace(self, table=self.table.here(self.model, columns))
 
     def groups(self) -> int:
-        """Return the approximate number of groups of the model: the number of rows divided by the number of models."""
+        """Return the approximate number of groups of the model: the number of the table's rows / that of its models."""
         return self.table.count() // max(len(self.table.models), 1)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -57,7 +57,7 @@ class ModelGroups:
         return np.concatenate(parts) if parts else np.empty(0)
 
     def batches_at(self, numbers: Ints, columns: Sequence[str]) -> Iterator[tuple[pa.RecordBatch, slice]]:
-        """Yield the rows at the ascending ``numbers`` in batches, each with the slice of ``numbers`` in the batch."""
+        """Yield the rows at the ascending indices ``numbers`` in batches, each with its slice of ``numbers``."""
         start = 0
         for batch in self.batches(columns):
             first, last = np.searchsorted(numbers, (start, start + batch.num_rows))
@@ -121,7 +121,7 @@ def paired_groups(left: ModelGroups, right: ModelGroups) -> Pairs:
 
 
 def common_keys(left: GroupTable, right: GroupTable) -> pa.Schema:
-    """Return the key columns in types that fit both tables. Raise :class:`InputError` if names or types do not fit."""
+    """Return the key columns in types that fit both tables. Raise :class:`InputError` if names or types differ."""
     if left.keys != right.keys:
         raise InputError(
             f"groups are by {itemize(left.keys)} in {left.place}, and by {itemize(right.keys)} in {right.place}: only "

@@ -51,7 +51,7 @@ _KEPT = ("model", "metric", "definition", "spec_hash", "run_id")  # columns of t
 
 @dataclass(frozen=True)
 class GroupTable:
-    """The group table of the left or the right run of a comparison (``what`` says which).
+    """The group table of the left or the right run of a comparison (``what`` is ``left`` or ``right``).
 
     The ``rows`` have the columns and types of ``schema``. ``place`` is the table's name in messages. The metric
     ``definitions`` and ``known_models`` come from the run's ``metrics`` table; without that table, they are empty.
@@ -72,9 +72,9 @@ class GroupTable:
 
     @classmethod
     def of(cls, what: str, rows: Any, day: str | None = None, spark: SparkSession | None = None) -> GroupTable:
-        """Return the group table given as ``rows``, or stored at the path ``rows``. ``day`` selects one of the days.
+        """Return the group table in ``rows``, or stored at the path ``rows``. ``day`` selects one of the days.
 
-        Raise :class:`SpecError` if the type is wrong or the day ambiguous, and :class:`InputError` for other problems.
+        Raise :class:`SpecError` for a wrong type or an ambiguous day, and :class:`InputError` for unusable rows.
         """
         if is_path(rows):
             return cls.at(what, os.fspath(rows), day, spark)
@@ -86,7 +86,7 @@ class GroupTable:
 
     @classmethod
     def of_evaluation(cls, what: str, rows: object, plan: Plan, preset: Preset | None = None) -> GroupTable:
-        """Return the group table ``rows`` of an evaluation. Raise :class:`SpecError` if it has none."""
+        """Return the group table ``rows`` of an evaluation. Raise :class:`SpecError` if ``rows`` is None."""
         if rows is None:
             raise SpecError(f"{what} has no group table: evaluate with a group and group_table=True")
         table = cls.held(what, rows, f"the {what} evaluation")
@@ -99,7 +99,7 @@ class GroupTable:
     def held(cls, what: str, rows: Any, place: str) -> GroupTable:
         """Return the group table with the ``rows`` of a table or DataFrame.
 
-        Raise :class:`InputError` if columns do not fit.
+        Raise :class:`InputError` if the columns are not those of a group table.
         """
         if is_frame(rows):
             from sparkrank.engines.spark.batches import arrow_schema
@@ -282,15 +282,15 @@ class GroupTable:
             return int(self.rows.count_rows())
 
     def model(self, name: str | None, option: str) -> str:
-        """Return the model ``name`` or, if this is None, the only model.
+        """Return the model ``name`` or, if ``name`` is None, the only model.
 
-        Raise :class:`SpecError` if there is none such.
+        Raise :class:`SpecError` if there is no such model. The message names ``option``.
         """
         return model_among(self.place, self.models, name, option)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Raise errors that name this table in place of those that Arrow raises inside the ``with`` block."""
+        """Convert errors of Arrow inside a ``with`` block to errors that name this table."""
         try:
             yield
         except FileNotFoundError:
@@ -303,9 +303,9 @@ class GroupTable:
 
 
 def model_among(place: str, models: Sequence[str], name: str | None, option: str) -> str:
-    """Return ``name`` or, if this is None, the only one of ``models``. Raise :class:`SpecError` if there is none such.
+    """Return ``name`` or, if None, the only one of ``models``. Raise :class:`SpecError` if there is no such model.
 
-    ``place`` and ``option`` are named in the message.
+    The message contains ``place`` (a name of the table) and ``option``.
     """
     if name is None:
         if len(models) != 1:
@@ -333,8 +333,8 @@ def chosen_models(
 ) -> tuple[str, str]:
     """Return the left and the right model to compare.
 
-    If no model is requested for one run, it is the model requested for the other run, the single name common to both
-    runs, or the only model of the run.
+    If no model is requested for one run, the result is the model requested for the other run, the single name common to
+    both runs, or the only model of the run.
     """
     for side, name, option in zip((left, right), (left_model, right_model), options, strict=True):
         if name is not None:
@@ -352,7 +352,7 @@ def chosen_models(
 
 
 def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> str | None:
-    """Return the entry of ``metrics`` that ``text`` names, or None.
+    """Return the entry of ``metrics`` that ``text`` names, or None without such an entry.
 
     ``text`` is read under each of the ``presets``, and without a preset.
     """
@@ -365,9 +365,9 @@ def metric_text(metrics: Sequence[str], text: str, *presets: Preset | None) -> s
 
 
 def metric_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_rows: Iterable[str] = ()) -> str:
-    """Return the entry of ``metrics`` that ``text`` names in any spelling. Raise :class:`SpecError` if none does.
+    """Return the entry of ``metrics`` that ``text`` names in any spelling. Raise :class:`SpecError` if none is named.
 
-    ``of_rows`` lists the metrics of both runs that are computed over all rows together and have no values per group.
+    ``of_rows`` lists the pooled metrics of both runs, which have no values per group.
     """
     name = metric_text(metrics, text, *presets)
     if name is None and (pooled := metric_text(list(of_rows), text, *presets)):

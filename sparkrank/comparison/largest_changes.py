@@ -24,7 +24,7 @@ TOP, MOST_TOP = 20, 10_000
 def largest_changes(
     left: ModelGroups, right: ModelGroups, metric: str, top: int, *, other_definitions: bool
 ) -> pa.Table:
-    """Return up to ``top`` gains, then up to ``top`` losses, as a table described at :func:`sparkrank.movers`.
+    """Return up to ``top`` gains, then up to ``top`` losses, as the table described at :func:`sparkrank.movers`.
 
     Each of the two lists begins with the largest change.
     """
@@ -60,7 +60,7 @@ def largest_of_all(left: ModelGroups, right: ModelGroups, metric: str, top: int)
 
 
 def is_higher_better(metric: str) -> bool:
-    """Return whether a higher value of ``metric`` is better, as is assumed of an unregistered metric."""
+    """Return whether a higher value of ``metric`` is better; true for an unregistered metric."""
     try:
         return Metric.parse(metric).declaration.higher_is_better is not False
     except MetricError:  # the metric is registered only where it was evaluated
@@ -70,7 +70,7 @@ def is_higher_better(metric: str) -> bool:
 def largest_first(side: ModelGroups, of_side: Ints, gain: Floats, places: Ints, keys: pa.Schema, top: int) -> Ints:
     """Return the ``top`` indices from ``places`` with the largest ``gain``, largest first. Ties are ordered by key.
 
-    Index i is for the row ``of_side[i]`` of ``side``, which is the left or the right run. ``gain`` is not NaN at any
+    Index i means the row ``of_side[i]`` of ``side``, which is the left or the right run. ``gain`` is not NaN at any
     index in ``places``.
     """
     if not len(places):
@@ -104,7 +104,7 @@ def change_rows(
     values: Sequence[Floats],
     keys: pa.Schema,
 ) -> pa.Table:
-    """Return one row for each of the ``chosen`` pairs, with the columns documented at :func:`sparkrank.movers`."""
+    """Return one row for each of the ``chosen`` pairs, with the columns described at :func:`sparkrank.movers`."""
     left_rows, right_rows = pairs.left_rows[chosen], pairs.right_rows[chosen]
     ours, theirs = values[0][left_rows], values[1][right_rows]
     baseline, candidate = left.rows_at(left_rows, [*keys.names, *GROUP_COUNTS]), right.rows_at(right_rows, GROUP_COUNTS)

@@ -1,4 +1,4 @@
-"""The reason why a mean changed, as effects of the values of a slice that add up to the difference exactly.
+"""The effects of the values of a slice on the change of a mean. They add up to the change exactly.
 
 A slice value v has a share s(v) of the total weight, and a mean m(v). Let M be the midpoint of the two overall means A
 and B that are compared. Then B - A is the sum over v of
@@ -6,10 +6,10 @@ and B that are compared. Then B - A is the sum over v of
     mix   (s_B - s_A) · ((m_A + m_B) / 2 - M)      the share of v changed, and its mean is above or below the midpoint
     rate  (s_A + s_B) / 2 · (m_B - m_A)            the mean of v changed
 
-This is the symmetric form of Kitagawa's decomposition (1955). Swapping A and B flips every sign, and there is no
-residual, because the shares add up to 1 in both. A slice value that occurs in A or B only has no mean in the other. Its
-whole contribution is then mix: its share times the distance of its mean from M. All computations use fractions, with
-one rounding at the end.
+This is the symmetric form of Kitagawa's decomposition (1955). An exchange of A and B flips every sign, and there is no
+residual, because the shares add up to 1 in both. A slice value that occurs in A or B only has no mean in the other. The
+whole contribution of this value is mix: its share times the distance of its mean from M. All computations use
+fractions, with one rounding at the end.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _READ = ("model", "slice", "slice_value", "metric", "value", "weight", "definiti
 
 @dataclass(frozen=True)
 class MetricRows:
-    """The rows of one model in the ``metrics`` table of the left or the right run (``what`` says which).
+    """The rows of one model in the ``metrics`` table of a run (``what`` is ``left`` or ``right``).
 
     ``place`` is the table's name in messages.
     """
@@ -53,7 +53,7 @@ class MetricRows:
 
     @classmethod
     def of(cls, what: str, table: pa.Table, model: str | None, option: str, place: str | None = None) -> MetricRows:
-        """Return the rows of ``model``, by default the only one. Raise :class:`SpecError` if there is no such model."""
+        """Return the rows of ``model`` (None: the only model). Raise :class:`SpecError` if there is no such model."""
         place = place or f"the {what} table"
         if not isinstance(table, pa.Table):
             raise SpecError(f"{what} is of type {type(table).__name__}: an Evaluation or a pyarrow Table is needed")
@@ -98,7 +98,7 @@ def decomposition(
     *,
     other_definitions: bool = False,
 ) -> tuple[pa.Table, list[str]]:
-    """Return the ``decomposition`` table, and notes on the metrics that are left out.
+    """Return the table ``decomposition`` (effects by slice value), and notes on the metrics that are left out.
 
     The table has intervals if both runs have states. A string in ``states`` is the reason why a run has no states.
     """

@@ -1,4 +1,4 @@
-"""Intervals of the effects mix and rate, from a jackknife over parts (fixed subsets of the groups)."""
+"""Intervals of the effects mix and rate, by a jackknife over parts (fixed subsets of the groups)."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def intervals_of_parts(
 ) -> list[tuple[Interval, Interval, Interval]]:
     """Return three intervals for each slice value: for mix, for rate and for the sum of mix and rate.
 
-    ``before`` and ``after`` have a sample (the groups of one slice value) of the left and of the right run for each
-    slice value with weight in at least one run. ``parts`` has a triple (mix, rate, sum) for each slice value, from the
-    ``metrics`` tables.
+    ``before`` and ``after`` contain the samples (groups) of the left and of the right run for each slice value with
+    weight in at least one run. ``parts`` contains a triple (mix, rate, sum) for each slice value, from the ``metrics``
+    tables.
     """
     if not (before[0].has_parts and after[0].has_parts):
         return [(OFF, OFF, OFF) for _ in parts]

@@ -1,4 +1,4 @@
-"""The result of a comparison of two runs, which formats itself for terminals and notebooks."""
+"""The result of a comparison of two runs, with forms for terminals and notebooks."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class RunComparison:
         return rows_html(self._heads(), titles, lines, self._notes())
 
     def groups_text(self) -> str:
-        """Return a phrase that says which groups are compared, and whether the groups are paired."""
+        """Return a phrase with the compared groups, and with whether they are paired."""
         if self.n_common is None and not (self.n_left or self.n_right):
             return "all rows of each, without groups"
         if self.n_common is None:

@@ -20,7 +20,7 @@ from sparkrank.uncertainty.samples import Sample
 class LoadedStates:
     """The merged states of one run. ``clustered`` is true if groups form clusters or may occur on several days.
 
-    ``notes`` are messages about what is missing.
+    ``notes`` are messages about missing states.
     """
 
     merged: Merged
@@ -41,10 +41,10 @@ class LoadedStates:
 
 @dataclass(frozen=True)
 class RunStates:
-    """The states of one run in a comparison, either ``held`` in memory or read from the stored ``days``.
+    """The states of one run in a comparison, either in memory (``held``) or read from the stored ``days``.
 
     ``what`` is ``left`` or ``right``. The states were computed by ``plan``, whose metric names were parsed under
-    ``preset``. ``place`` is the name of the run in messages, and ``notes`` name the metrics that have no states.
+    ``preset``. ``place`` is the name of the run in messages, and ``notes`` name the metrics without states.
     """
 
     what: str

@@ -1,4 +1,4 @@
-"""The comparison of two runs by their group tables, whose groups are paired by key, and the choice of groups."""
+"""The comparison of two runs by their group tables with groups paired by key, and the choice of groups."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def validate_choice(groups: GroupChoice | None) -> None:
 
 
 def without_states(sides: Sequence[RunStates | str], groups: GroupChoice | None) -> list[str]:
-    """Return one note for each run without states. It says why only common groups are compared.
+    """Return one note for each run without states: the reason why only common groups are compared.
 
     A string in ``sides`` is the reason why a run has no states. Raise :class:`InputError` if a run lacks states and
     ``groups`` is ``all``.
@@ -48,7 +48,7 @@ def compare_tables(
     other_definitions: bool,
     notes: Sequence[str] = (),
 ) -> RunComparison:
-    """Return the comparison of two models over the groups in both tables. Its messages begin with ``notes``."""
+    """Return the comparison of two models over the groups in both tables. Its notes begin with ``notes``."""
     common_keys(left.table, right.table)
     compared, of_metrics = metrics_in_common(left.table, right.table, metrics, other_definitions)
     notes = [*notes, *of_metrics]
@@ -93,7 +93,7 @@ def compare_tables(
 def metrics_in_common(
     left: GroupTable, right: GroupTable, texts: Sequence[str] | None, other_definitions: bool
 ) -> tuple[list[PairedMetric], list[str]]:
-    """Return the metrics to compare, and notes on others. Raise an error if one of ``texts`` is not comparable."""
+    """Return the metrics to compare, and notes on others. Raise :class:`SpecError` if ``texts`` names one of these."""
     common = [name for name in right.metrics if name in left.metrics]
     notes = notes_on_lone_metrics(left, right) if texts is None else []
     of_no_group = [name for name in right.definitions if name in left.definitions and name not in common]
@@ -123,7 +123,7 @@ def definition_notes(left: GroupTable, right: GroupTable, names: Sequence[str], 
 
 
 def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
-    """Return the metric in the column ``name``, or a message that says why the metric cannot be compared."""
+    """Return the metric in the column ``name``, or a message with the reason why it cannot be compared."""
     counted_as = counted_undefined(definition)
     try:
         metric = Metric.parse(name)
@@ -139,7 +139,7 @@ def paired_metric(name: str, definition: str | None) -> PairedMetric | str:
 
 
 def counted_undefined(definition: str | None) -> float | None:
-    """Return the number (0 or 1) that replaces undefined values by the definition, or None if these are left out."""
+    """Return the number (0 or 1) that replaces undefined values by ``definition``, or None if these are left out."""
     settings = (definition or "").rpartition("; ")[2].split(", ")
     return next((value for word, value in (("zero", 0.0), ("one", 1.0)) if f"undefined={word}" in settings), None)
 

@@ -1,4 +1,4 @@
-"""The comparison of two whole runs by their states: every metric over all rows, without pairing groups."""
+"""The comparison of two whole runs by their states: every metric over all rows, without pairs of groups."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def compare_states(
     other_definitions: bool,
     options: tuple[str, str] = ("left_model", "right_model"),
 ) -> RunComparison:
-    """Return the comparison of two runs by the given ``metrics``, by default by all metrics that both runs have."""
+    """Return the comparison of two runs by ``metrics`` (None: by all metrics of both runs)."""
     for what, one, other in (
         ("groups are", itemize(left.plan.keys), itemize(right.plan.keys)),
         ("clusters of groups are", left.plan.cluster, right.plan.cluster),
@@ -83,7 +83,7 @@ def _common_metrics(
 
 
 def notes_on_lone_metrics(left: RunStates | GroupTable, right: RunStates | GroupTable) -> list[str]:
-    """Return one note for each run with metrics that the other run lacks. It names these metrics."""
+    """Return one note for each run with metrics that the other run lacks. The note names these metrics."""
     sides = (left, right), (right, left)
     alone = [(side.what, [name for name in side.metrics if name not in other.metrics]) for side, other in sides]
     return [f"metrics on the {what} only: {itemize(names)}" for what, names in alone if names]

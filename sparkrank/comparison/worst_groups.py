@@ -18,7 +18,7 @@ from sparkrank.comparison.runs import counted_undefined
 def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> tuple[list[tuple[Any, ...]], str]:
     """Return the keys of the ``top`` groups with the worst ``metric``, worst first. Tied groups are ordered by key.
 
-    The string says how many more groups have the value of the last one; it is empty if there are none.
+    The string contains the number of further groups with the value of the last group; it is empty without any.
     """
     if top < 1:
         raise SpecError(f"worst is {top}: a whole number from 1 is needed")
@@ -44,7 +44,7 @@ def worst_groups(table: GroupTable, model: str, metric: str, top: int) -> tuple[
 
 
 def worst_of_two(left: ModelGroups, right: ModelGroups, metric: str, top: int) -> pa.Table:
-    """Return the ``top`` paired groups whose right ``metric`` is worst, with the columns of :func:`largest_changes`."""
+    """Return the ``top`` pairs of groups with the worst right ``metric``, in the form of :func:`largest_changes`."""
     keys = common_keys(left.table, right.table)
     counted_as = counted_undefined(right.table.definitions.get(metric))
     left, right = left.here([metric]), right.here([metric])

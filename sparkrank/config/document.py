@@ -86,11 +86,11 @@ class Spec(Section):
 
     ``name`` describes the evaluation, and ``owner`` is responsible for it. Reports and the terminal show both.
     ``metrics`` are texts such as ``ndcg@10``. ``slices`` are columns, or combinations of columns, whose values get rows
-    of their own. ``disparities`` names slices for which a table has the distance between their values. ``exclude``
-    leaves pairs of group and item out of lists and truth: the pairs of the interactions, or of other rows. ``day`` is
-    the day that is evaluated if the command names none. ``plugins`` are modules that register metrics. ``undecided``
-    says how a day counts if a gate that does not set ``undecided`` cannot decide. ``notify`` lists the programs that
-    get an event when a day starts and when it ends.
+    of their own. ``disparities`` names the slices in the table of distances between slice values. ``exclude`` names
+    pairs of group and item that are left out of lists and truth: those of the interactions, or of other rows. ``day``
+    is the evaluated day if the command names none. ``plugins`` are modules that register metrics. ``undecided`` is the
+    policy for undecided gates without a policy of their own. ``notify`` lists the programs that get an event when a day
+    starts and when it ends.
     """
 
     input: Input
@@ -129,7 +129,7 @@ class Spec(Section):
 
     @property
     def lacks_plugin(self) -> bool:
-        """Whether a module in ``plugins`` cannot be imported. The plan then has only the metrics that are known."""
+        """Whether a module in ``plugins`` cannot be imported. The plan then contains only known metrics."""
         return self._plugin_error is not None
 
     @model_validator(mode="after")
@@ -222,7 +222,7 @@ class Spec(Section):
 
     @property
     def places(self) -> list[tuple[str, InputRows]]:
-        """The pairs of document key and rows for all rows that are read: impressions, truth, the past, the catalog."""
+        """The pairs of document key and rows for all inputs: impressions, truth, the past, the catalog."""
         truth = {} if self.truth is None else {"truth": self.truth}
         catalog = {} if self.catalog is None else {"catalog": self.catalog}
         return [*self.lists, *truth.items(), *self.past.items(), *catalog.items()]
@@ -235,7 +235,7 @@ class Spec(Section):
         return {name: rows for name, rows in named.items() if isinstance(rows, PastRows)}
 
     def popularity_days(self, day: str) -> PopularityDays | None:
-        """Return the stored days that take the place of the interactions on ``day``, or None if none do."""
+        """Return the stored days that replace the interactions on ``day``, or None without such days."""
         rows = self.interactions
         if rows is None or rows.states is None or rows.days is None:
             return None
@@ -244,7 +244,7 @@ class Spec(Section):
 
     @property
     def roles(self) -> Roles:
-        """The roles of the columns. Settings that are invalid raise :class:`SpecError`."""
+        """The roles of the columns. Invalid settings raise :class:`SpecError`."""
         return self.roles_and_plan[0]
 
     def plan(self) -> Plan:
@@ -255,7 +255,7 @@ class Spec(Section):
     def roles_and_plan(self) -> tuple[Roles, Plan]:
         """The roles of the columns, and the plan.
 
-        They are computed once, because a backfill needs them many times per day.
+        Both are computed once, because a backfill needs them many times per day.
         """
         columns, truth = self.input.columns, None
         if self.truth is not None:
@@ -299,7 +299,7 @@ class Spec(Section):
         return roles, plan
 
     def columns_of_catalog(self, roles: Roles) -> tuple[str, str | None]:
-        """Return the columns of the catalog for its items (by default named as in the lists) and for ``since``."""
+        """Return the columns of the catalog for items (default: the name in the lists) and for ``since``."""
         named = {} if self.catalog is None else self.catalog.columns.model_dump(exclude_none=True)
         return columns_of_catalog(named or None, roles)
 
@@ -342,8 +342,8 @@ class Spec(Section):
     def judge(self, plan: Plan) -> Judge | None:
         """Return the judge that applies the gates to a day, or None if the spec has no gates.
 
-        Raise :class:`SpecError` for a gate on a metric, model or slice that ``plan`` lacks, or that a missing plugin
-        may define.
+        Raise :class:`SpecError` for a gate on a metric, model or slice that ``plan`` lacks, even because of a missing
+        plugin.
         """
         if self._plugin_error is not None and not all(
             self._is_known(gate.metric) and not is_pattern(gate.metric) for gate in self.gates
@@ -376,7 +376,7 @@ class Spec(Section):
         """Return a string that defines a row, a group and a label. States with different strings do not merge.
 
         The location of the rows is left out, because it may change from day to day. The models are left out because
-        states have the names of models, but the string says whether models have ranks or scores. The item column is
+        states contain their names, but the string includes whether models have ranks or scores. The item column is
         included if items decide about relevance or about the order of tied rows.
         """
         roles, definitions = self.roles, self.definitions.definitions
@@ -410,10 +410,10 @@ class Spec(Section):
         return json.dumps(self.resolved(), sort_keys=True)
 
     def hash(self, session: Mapping[str, str] | None = None) -> str:
-        """Return twelve hex digits that depend on every setting that can change a result.
+        """Return twelve hex digits that depend on all settings with an effect on results.
 
-        Settings that only say where or how the evaluation runs are left out. ``session`` has the Spark session settings
-        on which reading depended.
+        Settings of only the place or the course of the evaluation are left out. ``session`` contains the Spark session
+        settings on which reading depended.
         """
         resolved = self.resolved()
         truth = None if self.truth is None else _settings_of_rows(resolved["truth"], self.truth)

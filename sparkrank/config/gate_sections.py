@@ -81,12 +81,12 @@ else:  # with a key for each kind of gate
 class Gate(_GateConditions):
     """A condition that a day must meet. ``metric``, ``model`` and ``slice`` may contain wildcards.
 
-    ``name`` is what tables and reports call the gate. Without ``model``, the gate applies to every model. Without
+    ``name`` is the gate's name in tables and reports. Without ``model``, the gate applies to every model. Without
     ``slice``, the gate applies only to the whole day. ``disparity`` names a slice; ``min`` or ``max`` then judges its
     highest value minus its lowest. ``not_worse_than`` is a model, ``baseline`` or ``history``, and ``by`` is the
     largest accepted decline: a number, or a share of the value compared with (``0.5%``). ``equivalent_to`` is a model
-    or ``baseline``, and ``by`` is the largest difference that counts as equal. ``correction`` adjusts for the number of
-    values that the gate checks. ``undecided`` says how the day counts if the gate cannot decide.
+    or ``baseline``, and ``by`` is the largest difference that counts as equal. ``correction`` is the correction for the
+    number of values that the gate checks. ``undecided`` is the policy for the day if the gate cannot decide.
     """
 
     by: Annotated[float | str | None, BeforeValidator(as_margin)] = None
@@ -126,13 +126,13 @@ class Gate(_GateConditions):
 
     @property
     def conditions(self) -> dict[str, Any]:
-        """The conditions that the gate has, such as ``min``, with their values."""
+        """The conditions of the gate, such as ``min``, with their values."""
         values = {word: getattr(self, word, None) for word in words()}
         return {word: value for word, value in values.items() if value is not None}
 
     @property
     def margin(self) -> Margin:
-        """The margin that ``by`` specifies; 0 without ``by``."""
+        """The margin in ``by``; 0 without ``by``."""
         if isinstance(self.by, str):
             return Margin(float(self.by.rstrip("% ")) / 100, relative=True)
         return Margin(self.by or 0.0)
@@ -162,9 +162,9 @@ class LeastGroups(Section):
 class HistorySettings(Section):
     """The settings for gates with ``not_worse_than: history`` (:class:`sparkrank.gates.rules.History`).
 
-    A gate compares a day with the last ``days`` days, of its own weekday if ``same_weekday``. They give a band, the
-    expected range. ``sides`` says whether a value fails beyond either end or only beyond the worse end. The band is as
-    strict as ± ``width`` standard deviations of a normal distribution. If ``rhythm`` is ``weekly`` and the weekdays
+    A gate compares a day with the last ``days`` days, of its weekday if ``same_weekday`` is true. These days determine
+    a band, the expected range. By ``sides``, a value fails beyond either end or only beyond the worse end. The band is
+    as strict as ± ``width`` standard deviations of a normal distribution. If ``rhythm`` is ``weekly`` and the weekdays
     differ, each weekday has its own mean. A band needs at least ``least_days`` days.
     """
 
@@ -183,7 +183,7 @@ class HistorySettings(Section):
 
     @property
     def history(self) -> History:
-        """These settings as the :class:`~sparkrank.gates.rules.History` that the judge of gates needs."""
+        """These settings as the :class:`~sparkrank.gates.rules.History` for the judge of gates."""
         return History(**self.model_dump())
 
 
@@ -198,8 +198,8 @@ def rules_of(
 ) -> tuple[Rule, ...]:
     """Return the rules of ``gates`` for the metrics, models and slices of ``plan``.
 
-    ``policy`` applies to undecided gates that do not set ``undecided``. Raise :class:`SpecError` for a gate on a
-    metric, model or slice that the spec does not evaluate.
+    ``policy`` applies to undecided gates without ``undecided``. Raise :class:`SpecError` for a gate on a metric, model
+    or slice that the spec does not evaluate.
     """
     rules: list[Rule] = []
     for index, gate in enumerate(gates):
@@ -282,7 +282,7 @@ def _directed(kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, 
 
 
 def directions_of(plan: Plan) -> dict[str, bool | None]:
-    """Return for each metric of ``plan`` whether higher is better, or None if neither direction is better."""
+    """Return a mapping from each metric of ``plan`` to whether higher is better (None: neither direction is better)."""
     return {str(metric): metric.declaration.higher_is_better for metric in plan.metrics}
 
 

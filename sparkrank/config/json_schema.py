@@ -1,4 +1,4 @@
-"""The JSON Schema of a spec, for editors. ``sparkrank validate`` checks more than the schema can express."""
+"""The JSON Schema of a spec, for editors. ``sparkrank validate`` also checks rules that the schema cannot express."""
 
 from __future__ import annotations
 

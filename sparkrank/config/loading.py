@@ -1,4 +1,4 @@
-"""Functions that read a file with overrides as a :class:`Spec`. Errors say what is wrong and where."""
+"""Functions that read a file with overrides as a :class:`Spec`. Messages of errors contain the place and the fault."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ MOST_DIGITS = 400  # of a whole number: it must fit a float, and Python refuses 
 
 
 def load_spec(path: str | Path, overrides: Sequence[str] = (), *, for_stored: bool = False) -> Spec:
-    """Read the spec at ``path``, and apply each override ``a.b=value``, whose value is read as YAML.
+    """Return the spec at ``path`` with each override ``a.b=value`` applied. The value is read as YAML.
 
-    ``for_stored`` is for commands that do not evaluate. If a plugin of the spec is not installed, the metrics are not
-    checked, and metrics that only the plugin may define are left out of the plan.
+    ``for_stored`` is true for commands that do not evaluate. If a plugin of the spec is not installed, these do not
+    check the metrics, and leave unknown metrics out of the plan.
 
     Raise :class:`SpecError` for a missing file, invalid YAML, a repeated key, an unknown key (with its path and the
     nearest known key), a missing key, or a wrong value. Metrics and roles are checked too, so that errors in them are
@@ -42,7 +42,7 @@ def load_spec(path: str | Path, overrides: Sequence[str] = (), *, for_stored: bo
 
 
 def spec_of(document: Mapping[str, Any], place: str, *, for_stored: bool = False) -> Spec:
-    """Return ``document`` as a valid spec, which error messages call ``place``.
+    """Return ``document`` as a valid spec. ``place`` is its name in error messages.
 
     Raise the errors of :func:`load_spec`.
     """

@@ -1,4 +1,4 @@
-"""The section ``output`` of the spec document, and the places where copies of stored days are published."""
+"""The section ``output`` of the spec document, and the places for published copies of stored days."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ _Name = Annotated[Filled, PlainSerializer(redact)]  # some people take an addres
 class PublishSettings(Section):
     """A place that gets copies of stored days: tables of ``format``, one for each table of the output.
 
-    Delta tables are in the folder ``path``, Iceberg tables in a ``namespace`` of a ``catalog`` that pyiceberg knows.
-    The format ``catalog`` has tables of Spark's catalogs in a ``schema``, such as main.eval. ``tables`` names the
-    tables to copy, by default all. ``runs`` is always copied.
+    Delta tables are in the folder ``path``, Iceberg tables in a ``namespace`` of a ``catalog`` in the configuration of
+    pyiceberg. Tables of the format ``catalog`` are in a ``schema`` of Spark's catalogs, such as main.eval. ``tables``
+    names the tables to copy, by default all. ``runs`` is always copied.
     """
 
     format: Annotated[str, BeforeValidator(as_publisher)]
@@ -104,16 +104,16 @@ class PublishSettings(Section):
 
 
 class Output(Section):
-    """The place of the written tables, and which of the large tables are written.
+    """The place of the tables, and the choice of the large tables to write.
 
-    ``path`` is the folder of all tables. ``groups`` writes the group table, and ``blocks`` the score bins. ``curves``
-    is the approximate number of points of each ROC and PR curve, or ``false`` for no curves. ``positions`` writes the
-    table of that name for this number of first positions of lists (``true``: 50). ``gains`` writes the table of that
+    ``path`` is the folder of all tables. ``groups`` requests the group table, and ``blocks`` the score bins. ``curves``
+    is the approximate number of points of each ROC and PR curve, or ``false`` for no curves. ``positions`` requests the
+    table of that name for this number of first positions of lists (``true``: 50). ``gains`` requests the table of that
     name, by twentieths of all rows, from the score bins of ``auc``, ``capture`` or ``lift``. ``keep_runs`` is the
-    number of earlier runs of a day to keep until ``sparkrank clean``, for readers with open files. ``popularity`` also
-    counts the items of the day's relevant rows, which ``interactions.states`` of later days reads. ``plain`` writes
-    real folders instead of links, for programs that do not follow links. ``report`` also writes the HTML report.
-    ``explain`` is the number of groups under "Look closer" that the report explains, with another pass over the input.
+    number of earlier runs of a day to keep until ``sparkrank clean``, for readers with open files. ``popularity``
+    requests counts of the items of the day's relevant rows, for ``interactions.states`` of later days. ``plain``
+    requests real folders instead of links, for programs that do not follow links. ``report`` requests the HTML report.
+    ``explain`` is the number of explained groups under "Look closer" in the report, with another pass over the input.
     ``publish`` lists places outside of the folder that get copies of a day after it is stored.
     """
 

@@ -1,4 +1,4 @@
-"""Checks that tables are not written among rows, and that rows are not read among tables."""
+"""Checks of paths: no tables may be written among rows, and no rows may be read among tables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _A_DAY = "2026-12-31"  # month and day have two digits, as the pattern for any d
 def among(output: str, rows: str) -> bool:
     """Return whether a table below ``output`` would be read as rows from ``rows``, a file, a folder or a pattern.
 
-    Both paths are as in a spec: absolute or relative, with or without a scheme, with placeholders such as ``{date}``.
+    Both paths have the form in a spec: absolute or relative, with or without a scheme, perhaps with ``{date}``.
     """
     place, name = on_day(output, _A_DAY), f"part-0-{'0' * 12}.parquet"
     tables = {_text(f"{place}/{table}/day={_A_DAY}/{name}"): 1 for table in table_names()}
@@ -31,7 +31,7 @@ def in_place_of(output: str, rows: str) -> str | None:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Return whether ``path`` is ``folder`` or below it. Both may have placeholders."""
+    """Return whether ``path`` is ``folder`` or below it. Both may contain placeholders."""
     return f"{_text(on_day(path, _A_DAY))}/".startswith(f"{_text(on_day(folder, _A_DAY))}/")
 
 

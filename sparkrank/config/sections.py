@@ -104,7 +104,7 @@ def with_row_roles(name: str, base: type[Section], roles: Sequence[Role]) -> typ
 class ModelScore(Section):
     """The ``column`` of a model's scores or ranks, and the ``label`` (by default the first) that its metrics read.
 
-    ``among`` names a label: rows in which that label is not above 0 are left out.
+    ``among`` names another label: rows without a value above 0 of that label are left out.
     """
 
     column: str
@@ -146,17 +146,17 @@ class Columns(_OfRows):
 
     ``group`` is the key of a list, for example a user or a query. Without ``group``, all rows belong together, and
     metrics of groups are not available. ``rank`` replaces ``score`` if lower is better. ``label`` is not needed if
-    there is a separate truth, or if no metric reads labels. It may be a mapping from names of several labels to their
-    columns. Metrics read the first label unless they name another. A model may have a label of its own, as in ``score:
-    {cvr: {column: p_cvr, label: pay, among: click}}``. ``weight`` is the weight of a row in pooled metrics. ``cluster``
-    says which groups depend on each other, for example the user of a session. ``title`` is the name of an item, which
-    explanations show. ``time`` says when a list was made, and is compared with the times of the truth, the interactions
-    and the catalog. ``propensity`` is the probability that a relevant row was seen, or that a logged action was taken;
-    with a truth, it is a column of the truth. ``estimate`` and ``policy_estimate`` are the expected rewards of the
-    action and of the policy. ``item`` is the key of an item, and ``reference_rank`` an order that some metrics compare
-    with. ``model`` is the column that names the model of each row in one long table. With ``items`` and ``true_items``,
-    each row is a whole group, with arrays of items. ``relevance`` says how true items without a label are labelled: 1
-    each (``membership``), or 1 / position (``reciprocal_rank``).
+    there is a separate truth, or if no metric reads labels. Several labels are a mapping from their names to columns.
+    Metrics read the first label unless they name another. A model may have a label of its own, as in ``score: {cvr:
+    {column: p_cvr, label: pay, among: click}}``. ``weight`` is the weight of a row in pooled metrics. ``cluster`` is
+    the unit of dependent groups, for example the user of sessions. ``title`` is the name of an item for explanations.
+    ``time`` is the time of a list, which is compared with the times of the truth, the interactions and the catalog.
+    ``propensity`` is the probability of seeing a relevant row, or of taking a logged action; with a truth, it is a
+    column of the truth. ``estimate`` and ``policy_estimate`` are the expected rewards of the action and of the policy.
+    ``item`` is the key of an item, and ``reference_rank`` an order for metrics that compare with it. ``model`` is the
+    column that names the model of each row in one long table. With ``items`` and ``true_items``, each row is a whole
+    group, with arrays of items. ``relevance`` is the rule for labels of true items without one: 1 (``membership``), or
+    1 / position (``reciprocal_rank``).
     """
 
     items: _ScoreByModel | None = None
@@ -169,8 +169,7 @@ class TruthNames(_OfTruth):
 
     ``group`` and ``item`` are those of the lists unless they are named here. ``cluster`` is needed if some groups are
     only in the truth. ``time`` is the time when a row arose. Without ``label``, every row has the label 1.
-    ``propensity`` is the probability that a relevant row was seen. ``title`` is the name of an item, which explanations
-    show.
+    ``propensity`` is the probability that a relevant row was seen. ``title`` is the name of an item for explanations.
     """
 
     label: _ByLabel | None = None
@@ -180,9 +179,9 @@ class Expect(Section):
     """The signs of a complete input. If a sign is missing, the day is not written.
 
     ``marker`` is the name of a file, for example ``_SUCCESS``, in each folder of the path. ``newer_than``, for example
-    ``6h``, is the highest age of the newest commit that added rows of the day to a lake table. ``min_rows`` is the
+    ``6h``, is the highest age of the newest commit with new rows of the day in a lake table. ``min_rows`` is the
     smallest number of rows. ``min_fraction_of_yesterday`` is the smallest ratio of rows to the rows read on the day
-    before. If the day before has no run, as for a first day, there is a warning instead.
+    before. If the day before has no run, as for a first day, the run gives a warning instead.
     """
 
     marker: Filled | None = None
@@ -200,17 +199,16 @@ class Expect(Section):
 
 
 class InputRows(Section):
-    """Where the rows are stored (files at ``path``, or a ``table`` of the catalog) and how to read the rows.
+    """The location of the rows (files at ``path``, or a ``table`` of the catalog), and settings for reading them.
 
     ``where`` is an SQL condition on the rows. Placeholders such as ``{date}`` stand for days
     (:mod:`sparkrank.inputs.day_marks`). ``format`` is a known format or the class of a data source. ``options`` are
-    options of Spark's reader for this format; only options that are known to be harmless are shown. ``schema`` has the
+    options of Spark's reader for this format; messages show only options known to be harmless. ``schema`` contains the
     types of the columns of CSV and JSON, in Spark's DDL. ``partition_types`` is ``inferred`` to infer the types of
     values in folder names from all of these values, or ``text``, so that ``007`` and ``7`` remain different. With the
-    ``format`` iceberg, ``table`` is catalog.namespace.table, or namespace.table of the default catalog, which the
-    library pyiceberg finds by its own configuration. ``version`` is the version of a lake table (in Iceberg, a snapshot
-    id). ``as_of`` is a time, which selects the newest version at that time. The default is the newest version when the
-    run begins.
+    ``format`` iceberg, ``table`` is catalog.namespace.table, or namespace.table of the default catalog, as defined in
+    the configuration of the library pyiceberg. ``version`` is the version of a lake table (in Iceberg, a snapshot id).
+    ``as_of`` is a time: the newest version at that time is read. The default is the newest version when the run begins.
     """
 
     path: Annotated[Filled, AfterValidator(as_rows), PlainSerializer(shown_url)] | None = None
@@ -294,11 +292,11 @@ class Input(InputRows):
     If the lists of each model are in separate places, ``models`` maps the name of each model to a ``path`` or
     ``table``, with the settings for reading it. Rows of several models are joined by group and item. If instead a
     column of one long table (``columns.model``) names the model of each row, ``models`` lists the names. Spark reads
-    all rows in the time zone ``time_zone``, whatever the setting of the Spark session. ``grouped`` is the place where
-    all rows of a group stand: in one of the ``files``, in one of the ``folders`` named ``key=value`` (or a partition of
-    an Iceberg table), or next to one another in one file (``sorted``). ``unchecked`` after the word leaves out the
-    check. ``shuffle`` shuffles the rows, and so does ``auto`` unless folders or partitions give a column of the group
-    or its bucket.
+    all rows in the time zone ``time_zone``, whatever the setting of the Spark session. ``grouped`` is the place of all
+    rows of a group: in one of the ``files``, in one of the ``folders`` named ``key=value`` (or a partition of an
+    Iceberg table), or next to one another in one file (``sorted``). With ``unchecked`` after the word, this is not
+    checked. With ``shuffle``, rows are shuffled, and also with ``auto`` unless folders or partitions are by a column of
+    the group or its bucket.
     """
 
     columns: Columns
@@ -335,7 +333,7 @@ class Input(InputRows):
 
 
 class Truth(InputRows):
-    """The truth: what users really did, or how items were judged. It is joined to the lists by group and item."""
+    """The truth: the real acts of users, or judgments of items, joined to the lists by group and item."""
 
     columns: Annotated[TruthNames, BeforeValidator(as_keys)] = TruthNames()
 
@@ -343,8 +341,8 @@ class Truth(InputRows):
 class CatalogNames(Section):
     """The columns of the catalog.
 
-    ``item`` is the column of the items, if the lists name it differently. ``since`` is the column with the time at
-    which an item appeared.
+    ``item`` is the column of the items, if its name differs from that in the lists. ``since`` is the column with the
+    time at which an item appeared.
     """
 
     item: str | None = None
@@ -352,9 +350,9 @@ class CatalogNames(Section):
 
 
 class CatalogTable(InputRows):
-    """The items: one row for each, whose columns metrics and slices name as ``catalog.price``.
+    """The catalog: one row for each item. Metrics and slices name its columns as ``catalog.price``.
 
-    The items and the columns in use are sent to every worker, and may take ``most_bytes``, for example ``1GB``.
+    The items and the columns in use, at most ``most_bytes`` (for example ``1GB``), are sent to every worker.
     """
 
     columns: Annotated[CatalogNames, BeforeValidator(as_keys)] = CatalogNames()
@@ -398,7 +396,7 @@ class InteractionNames(PastNames):
 class TierSettings(Section):
     """The rule that puts items into tiers, from the most popular item down (:class:`Tiers`).
 
-    An item is in the head while the items before it have a share of less than ``head``, and in the tail if they have a
+    An item is in the head if the items before it have a share of less than ``head``, and in the tail if these have a
     share of at least ``tail``. ``of`` is the measure of the shares.
     """
 
@@ -414,9 +412,9 @@ class TierSettings(Section):
 class Interactions(PastRows):
     """The interactions (what groups had before), and the rule that puts their items into ``tiers`` of popularity.
 
-    Instead of rows, ``states`` may name an output whose days have counted items (``output.popularity``). ``days`` is
-    then the number of days before the evaluated day, or a window ``first..last``. If ``optional`` is true, days may be
-    missing.
+    Instead of rows, ``states`` may name an output whose days contain counts of items (``output.popularity``). ``days``
+    is then the number of days before the evaluated day, or a window ``first..last``. If ``optional`` is true, days may
+    be missing.
     """
 
     columns: Annotated[InteractionNames, BeforeValidator(as_keys)] = InteractionNames()
@@ -452,14 +450,14 @@ Excluded = Annotated[
 
 
 class DefinitionSettings(Section):
-    """The rules that determine what the metrics mean (:class:`sparkrank.metrics.Definitions`).
+    """The rules that determine the meaning of metrics (:class:`sparkrank.metrics.Definitions`).
 
     ``preset`` names a library, whose rules and metric parameters apply unless the spec sets others. The default of
     ``duplicates`` depends on whether lists are joined with a truth. The default of ``ties`` is ``expected``. Metrics
     that cannot be averaged over the orders of tied rows then order tied rows by item. ``undefined`` sets the value of a
     group for which a metric is undefined, ``unretrieved`` the value of a group without a list, and ``unjudged`` the
-    meaning of a row without a label. ``population`` selects the groups that are evaluated. ``positions`` are those
-    after sorting, or the ranks of the input.
+    meaning of a row without a label. ``population`` selects the evaluated groups. ``positions`` are those after
+    sorting, or the ranks of the input.
     """
 
     preset: str | None = None
@@ -491,12 +489,12 @@ class Nights(Section):
 
 
 class UncertaintySettings(Section):
-    """The confidence ``level`` of the intervals, and which values have an interval.
+    """The confidence ``level`` of the intervals, and the choice of values with an interval.
 
     ``off: true`` leaves out the intervals that need parts of the groups, and these parts in the stored states.
-    ``slices: false`` leaves out these intervals and parts for the values of slices. ``sequential`` makes intervals that
-    remain valid if somebody looks at them every night. It is ``true`` for windows that grow from a fixed first day, or
-    a number of ``nights`` that share the chance of a false alarm.
+    ``slices: false`` leaves out these intervals and parts for the values of slices. With ``sequential``, intervals
+    remain valid if somebody looks at them every night. The value is ``true`` for windows that grow from a fixed first
+    day, or a number of ``nights`` over which the chance of a false alarm is spread.
     """
 
     level: Annotated[float, BeforeValidator(as_number)] = Field(default=0.95, ge=LEAST_LEVEL, le=MOST_LEVEL)
@@ -515,8 +513,8 @@ class UncertaintySettings(Section):
 class SliceSettings(Section):
     """A ``column`` of a slice, divided into the intervals between ``edges``: ``[18, 25]`` gives ``[18, 25)``.
 
-    With ``top``, only this many values, those of most groups, have rows of their own. The others are pooled as
-    ``(other)``. With ``of: relevant``, lists stay whole, and relevant rows of other values count as not relevant.
+    With ``top``, only this number of values, those of most groups, have rows of their own. The other values are pooled
+    as ``(other)``. With ``of: relevant``, lists stay whole, and relevant rows of other values count as not relevant.
     """
 
     column: str
@@ -526,7 +524,7 @@ class SliceSettings(Section):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The settings that the spec has."""
+        """The settings given in the spec."""
         return self.model_dump(exclude_none=True)
 
 
@@ -537,10 +535,10 @@ SlicedColumn = Annotated[
 
 
 class CompareSettings(Section):
-    """The ``baseline`` with which all other models are compared, and how p-values are corrected.
+    """The ``baseline`` with which all other models are compared, and the correction of p-values.
 
-    ``correction`` applies within each ``family`` of comparisons. Gates do not decide if the share of groups in which
-    only one of two models has a value exceeds ``most_unpaired``.
+    ``correction`` applies within each ``family`` of comparisons. Gates do not decide if the share of groups with a
+    value of only one of two models exceeds ``most_unpaired``.
     """
 
     baseline: str
@@ -573,10 +571,10 @@ class ReportSettings(Section):
 class Engine(Section):
     """The lane that reads the rows, and the division of the work. The results do not depend on these settings.
 
-    ``lane`` is chosen by a rule unless it is named. ``buckets`` is the number of buckets, in place of ``bucket_rows``.
-    ``bucket_rows`` is the approximate number of rows evaluated at once for up to eight models; more models use fewer
-    rows. ``row_memory``, for example ``2GB`` or ``500MiB``, is the memory that the local lane uses for rows before it
-    writes rows to disk.
+    ``lane`` is the name of the lane, or ``auto`` for a choice by rule. ``buckets`` is the number of buckets, in place
+    of ``bucket_rows``. ``bucket_rows`` is the approximate number of rows evaluated at once for up to eight models; more
+    models use fewer rows. ``row_memory``, for example ``2GB`` or ``500MiB``, is the memory that the local lane uses for
+    rows before it writes rows to disk.
     """
 
     lane: Annotated[str, BeforeValidator(as_lane)] = AUTO

@@ -1,4 +1,4 @@
-"""The section ``track`` of the spec document: the trackers that get each stored day."""
+"""The section ``track`` of the spec document: the trackers for each stored day."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sparkrank.tables.trackers.mlflow_tracker import TRACKERS, MlflowTracker
 
 
 class TrackSettings(Section):
-    """A tracker of stored days, and the ``slices`` whose values it gets.
+    """A tracker of stored days, and the ``slices`` whose values are logged.
 
     ``to`` is the kind of tracker. ``experiment`` is the name of the tracker's collection of runs, by default the
-    tracker's own. If ``series`` is set, days are steps of one run. A tracker that fails, or does not answer within
+    tracker's own. If ``series`` is true, days are steps of one run. A tracker that fails, or does not answer within
     ``timeout`` seconds, causes a warning, or exit code 1 if it is ``required``.
     """
 

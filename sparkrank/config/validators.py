@@ -1,7 +1,7 @@
-"""Validators for values that YAML or pydantic would read differently from what a person means.
+"""Validators for values whose reading by YAML or pydantic differs from what people mean.
 
-Each validator takes a value as YAML reads it. The validator returns the intended value, or raises a ``ValueError`` that
-names the valid values.
+The argument of a validator is a value as read by YAML. The validator returns the intended value, or raises a
+``ValueError`` with the valid values.
 """
 
 from __future__ import annotations
@@ -67,12 +67,12 @@ def as_slice(value: object) -> object:
 
 
 def column_kind_of(value: object) -> str | None:
-    """Return the kind (one of :data:`KINDS`) of a slice's column or a model's scores. None for a number."""
+    """Return the kind (one of :data:`KINDS`) of a slice's column or a model's scores; None for a number."""
     return COLUMN if isinstance(value, str) else None if isinstance(value, (bool, int, float)) else SETTINGS
 
 
 def kind_of(value: object) -> str | None:
-    """Return the kind (one of :data:`KINDS`) of the value of a key with several kinds. None for other values."""
+    """Return the kind (one of :data:`KINDS`) of the value of a key with several kinds; None for other values."""
     return NOTHING if value is False else {str: COLUMN, dict: MODELS, int: POINTS, list: NAMES}.get(type(value))
 
 
@@ -87,7 +87,7 @@ def looks_of(value: object) -> str | None:
 
 
 def as_keys(value: object) -> object:
-    """Return an empty mapping for None, which is a key without content in YAML; any other ``value`` stays unchanged."""
+    """Return an empty mapping for None (in YAML, a key without content), and any other ``value`` unchanged."""
     return {} if value is None else value
 
 
@@ -104,7 +104,7 @@ def _as_path(path: str) -> str:
 
 
 def as_marked(check: Callable[[str], None]) -> Callable[[str], str]:
-    """Return a validator that calls ``check`` to refuse a string with invalid placeholders, such as ``{dat}``."""
+    """Return a validator that refuses, by ``check``, a string with invalid placeholders, such as ``{dat}``."""
 
     def checked(text: str) -> str:
         check(text)
@@ -193,7 +193,7 @@ def _word_of(register: Collection[str], word: object) -> str:
 
 
 def as_options(options: object) -> object:
-    """Return reader options with booleans and numbers as strings, because Spark needs options as strings."""
+    """Return reader options with booleans and numbers as strings, because options of Spark are strings."""
     if not isinstance(options, dict):
         return as_keys(options)
     texts = {True: "true", False: "false"}
@@ -221,7 +221,7 @@ def as_schema(text: str | None) -> str | None:
 
 
 def validate_no_password(path: str | None) -> None:
-    """Refuse a path with a password, which the table ``runs`` would reveal. The error does not repeat the path."""
+    """Raise a ``ValueError``, without the path, for a path with a password, which the table ``runs`` would show."""
     if path is not None and has_secret(path):
         raise ValueError("has a path with a password, which the table runs would show: put it into the environment")
 
@@ -247,7 +247,7 @@ def as_whole(value: object) -> object:
 
 
 def as_window(text: str) -> str:
-    """Return the valid days ``first..last``."""
+    """Return ``text`` unchanged if it is a window of days, ``first..last``."""
     try:
         return str(window_of(text))
     except SpecError as error:
@@ -255,12 +255,12 @@ def as_window(text: str) -> str:
 
 
 def as_points(value: object) -> object:
-    """Return a boolean unchanged, and any other value as :func:`as_whole` returns it."""
+    """Return a boolean unchanged, and for any other value the result of :func:`as_whole`."""
     return value if isinstance(value, bool) else as_whole(value)
 
 
 def as_day(value: object) -> object:
-    """Return a day, given a date or a string.
+    """Return a day from a date or a string.
 
     Numbers are refused, because pydantic would read them as seconds since 1970.
     """

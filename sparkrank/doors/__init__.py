@@ -1,1 +1,1 @@
-"""The entry points for Python callers, and code that they share with the command line."""
+"""The functions for Python callers, and code common to these functions and the command line."""

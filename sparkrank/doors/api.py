@@ -1,4 +1,4 @@
-"""The function ``sr.evaluate``, which computes metrics from impressions in one call."""
+"""The function ``sr.evaluate``: metrics of impressions in one call."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ def evaluate(
     ----------
     impressions : DataFrame, pyarrow Table or Dataset, path, or any object that exports Arrow data
         One row for each impression or, with ``items``, for each list. If ``spark`` is given, Spark's tasks read a path
-        to Parquet. Folders of a path that are named ``key=value`` become columns. NaN in pandas counts as null. A
-        mapping from model names to such tables gives each model its own lists, in columns with the same names; they are
-        joined by ``group`` and ``item``. An item that a model does not list counts as not retrieved.
+        to Parquet. Folders of a path that are named ``key=value`` become columns. NaN in pandas counts as null. In a
+        mapping from model names to such tables, each model has its own lists, in columns with the same names; the lists
+        are joined by ``group`` and ``item``. An item that a model does not list counts as not retrieved.
     metrics : sequence of str or Metric
         Strings such as ``"ndcg@10"``, ``"ap(over=min_k_relevant)@10"`` or ``"auc"``. ``sparkrank metrics`` lists all.
     group : str or sequence of str, optional
-        The columns that identify a group, such as a user or a query. Metrics for all rows together need no group.
+        The columns that identify a group, such as a user or a query. Metrics of all rows together need no group.
     score : str or mapping of str to str, optional
         A column, or a mapping from model names to columns. A higher score is better; null means judged, not retrieved.
         A model may have a label of its own, ``{"column": "p_cvr", "label": "pay", "among": "click"}``, which its
@@ -85,13 +85,13 @@ def evaluate(
     label : str or mapping of str to str, optional
         A column of numbers; null means not judged. With ``truth``, it is a column of the truth, and 1 by default. A
         mapping such as ``{"click": "clicked", "pay": "paid"}`` names several labels: metrics read the first unless
-        their text says ``label=pay``, and with ``among=click`` only rows whose label ``click`` is above 0.
+        their text contains ``label=pay``, and with ``among=click`` only rows with a label ``click`` above 0.
     item : str, optional
         The column of items. A truth, ``ties="item"``, ``duplicates`` and metrics that count items need it.
     reference_rank : str, optional
-        A column with the order that some metrics compare with. The lowest number comes first; null is left out.
+        A column with the order for metrics that compare with it. The lowest number comes first; null is left out.
     weight : str, optional
-        A column with the weight, at least 0, of each row in metrics for all rows together. The weight of a group in a
+        A column with the weight, at least 0, of each row in metrics of all rows together. The weight of a group in a
         mean is a parameter of the metric: ``"ndcg(weight=revenue)@10"``.
     propensity : str, optional
         A column with the probability that a relevant row was seen (for ``"r(propensity=snips)@10"``), or that a logged
@@ -122,11 +122,11 @@ def evaluate(
         The column of the catalog for ``item``, if its name differs from the lists', and for ``since``, the time at
         which an item appeared.
     interactions : as impressions, optional
-        What groups had before: a row for each time that a group had an item. Metrics such as ``new`` read it. Metrics
-        and slices name ``interactions.users`` and ``interactions.rows``, the numbers of groups and of rows with an
-        item, and the item's ``tier``: ``head``, ``torso``, ``tail``, or ``new`` without a row. ``{"states": folder,
-        "days": "2026-11-01..2026-11-28"}`` takes ``interactions.rows`` and ``tier`` from the counts of days that were
-        stored with ``popularity``; with ``"optional": True``, days may be missing.
+        What groups had before: a row for each time that a group had an item, for metrics such as ``new``. Metrics and
+        slices name ``interactions.users`` and ``interactions.rows``, the numbers of groups and of rows with an item,
+        and the item's ``tier``: ``head``, ``torso``, ``tail``, or ``new`` without a row. ``{"states": folder, "days":
+        "2026-11-01..2026-11-28"}`` reads ``interactions.rows`` and ``tier`` from the counts of days stored with
+        ``popularity``; with ``"optional": True``, days may be missing.
     tiers : mapping, optional
         The rule for tiers, by default ``{"of": "rows", "head": 0.8, "tail": 0.95}``. An item is in the head if the more
         popular items have less than that share of the rows, or of the ``"users"`` or ``"items"``.
@@ -143,13 +143,13 @@ def evaluate(
     relevance : {"membership", "reciprocal_rank"}
         The labels of ``true_items`` if ``label`` is not given: 1 for each item, or 1 / position.
     slices : sequence of str, of mappings, or of sequences of them
-        Columns, or combinations of columns. Everything is evaluated again for each slice value, from only
-        the rows with that value. Rows without a value belong to the value None. A mapping divides a column by a rule:
+        Columns, or combinations of columns. All metrics are evaluated again for each slice value, from only the rows
+        with that value. Rows without a value belong to the value None. A mapping divides a column by a rule:
         ``{"column": "age", "edges": [18, 25]}`` by intervals, ``{"column": "brand", "top": 50}`` by the values of most
-        groups and ``(other)``, and ``{"column": "tier", "of": "relevant"}`` keeps lists whole, in which relevant rows
-        of other values count as not relevant; its name is ``tier of relevant``.
+        groups and ``(other)``, and ``{"column": "tier", "of": "relevant"}`` by the relevant rows of whole lists: those
+        of other values count as not relevant. The name of this slice is ``tier of relevant``.
     preset : str, optional
-        A library in :data:`sparkrank.metrics.PRESETS`. It sets the definitions and parameters that are not given.
+        A library in :data:`sparkrank.metrics.PRESETS`. Its definitions and parameters apply unless others are given.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, see :class:`sparkrank.Definitions`. By default ``duplicates`` is ``"once"`` if lists are joined
         with a truth (a table or arrays), and ``"keep"`` otherwise.
@@ -157,7 +157,7 @@ def evaluate(
         Whether to make the group table. If it is a path, tasks write the table there as Parquet, so that the whole
         table is never in the memory of one process. An evaluation that fails leaves no file there.
     score_sums : bool
-        Whether :attr:`Evaluation.blocks` has the sum of the scores in each score bin even if no metric reads it.
+        Whether :attr:`Evaluation.blocks` contains the sum of scores in each score bin even if no metric reads it.
     curve_points : int
         The approximate number of points of each ROC and PR curve; 0 for no curves.
     position_depth : int
@@ -173,22 +173,22 @@ def evaluate(
         Upper limits for checks in :attr:`Evaluation.quality`, by the name of the check: ``{"truth in no list": 0.8}``.
         A limit is a share from 0 to 1, or a count if the table has no share for the check.
     buckets : int, optional
-        The number of buckets that groups are divided into. By default, it is chosen from the number of rows.
+        The number of buckets for the groups. By default, it follows from the number of rows.
     row_memory : int, optional
-        The bytes of rows that the local lane holds before it writes rows to disk. Results do not depend on it.
+        The bytes of rows that the local lane keeps in memory before it writes rows to disk, without effect on results.
     grouped : {"auto", "files", "folders", "sorted", "shuffle"}
-        The place where all rows of a group stand: in one of the files, in one of the folders named ``key=value``, or
-        next to one another in one file. Files are then evaluated where they are read. ``"shuffle"`` shuffles rows, and
-        so does ``"auto"`` unless folders, or partitions of an Iceberg table, give a column of the group or its bucket.
-        The place is checked, except with a word such as ``"files unchecked"``.
+        The place of all rows of a group: in one of the files, in one of the folders named ``key=value``, or next to one
+        another in one file. The tasks that read files then evaluate them. With ``"shuffle"``, rows are shuffled, and
+        also with ``"auto"`` unless folders, or partitions of an Iceberg table, are by a column of the group or its
+        bucket. The place is checked, except with a word such as ``"files unchecked"``.
     uncertainty : mapping or bool
-        Which values get an interval: with True, every value that can have a valid one; with False, which is faster,
-        only means over groups. A mapping sets the ``level`` (0.95), or ``slices`` to False.
+        The choice of values with an interval: with True, every value for which a valid interval exists; with False,
+        which is faster, only means over groups. A mapping sets the ``level`` (0.95), or ``slices`` to False.
     compare : str, optional
-        The baseline model for which :meth:`Evaluation.compare` compares models group by group. For other baselines, it
-        compares them by part (one of 64 fixed subsets of groups).
+        The baseline with which :meth:`Evaluation.compare` compares models group by group. With other baselines, models
+        are compared by part (one of 64 fixed subsets of groups).
     disparities : sequence of str
-        The slices, by name, for which :attr:`Evaluation.disparities` has the distance between their values.
+        The names of the slices in :attr:`Evaluation.disparities`, the distances between slice values.
     least_groups : int
         Values of slices with fewer groups have no rows in the tables; :attr:`Evaluation.quality` counts them.
     popularity : bool
@@ -197,17 +197,17 @@ def evaluate(
     spark : SparkSession, optional
         The session that reads a path.
     lane : {"auto", "scan", "local", "frame"}
-        How rows are read: as files in Spark's tasks (scan), in this process (local), or as a Spark DataFrame (frame).
-        All lanes give bit-identical results.
+        The way of reading rows: as files in Spark's tasks (scan), in this process (local), or as a Spark DataFrame
+        (frame). All lanes give bit-identical results.
     partition_types : {"inferred", "text"}
-        The types of columns that come from folder names: inferred from all values, as Spark does, or strings.
+        The types of columns from folder names: inferred from all values by Spark's rules, or strings.
 
     Returns
     -------
     Evaluation
-        :attr:`Evaluation.metrics` has a row per model, slice and metric, and :attr:`Evaluation.groups` has a row per
-        model and group. They are pyarrow Tables in the local lane, else Spark DataFrames. ``ev["ndcg@10"]`` is one
-        value.
+        :attr:`Evaluation.metrics` contains a row per model, slice and metric, and :attr:`Evaluation.groups` a row per
+        model and group. Both are pyarrow Tables in the local lane, and otherwise Spark DataFrames. ``ev["ndcg@10"]`` is
+        one value.
 
     Raises
     ------
@@ -219,15 +219,14 @@ def evaluate(
     StoreError
         If the storage of the input fails. The same call may succeed later.
     SparkrankError
-        The base class of the errors above. It is raised itself if the group table, or rows that outgrow memory, cannot
-        be written.
+        The base class of the errors above; itself if the group table, or rows that outgrow memory, cannot be written.
 
     Notes
     -----
     A column can also be a level of pandas' index, or a part of a column: ``m.prob``, ``scores[2]``, or
     ``probability[1]`` for a Spark ML vector. A vector of two elements is read as its second element. Arrays of structs,
-    as ALS returns them, are read as arrays of items with the highest rating first. Results that probably come from an
-    unsuitable input are logged as warnings.
+    such as those of ALS, are read as arrays of items with the highest rating first. Warnings about results that
+    probably come from an unsuitable input are logged.
 
     Examples
     --------
@@ -242,7 +241,7 @@ def evaluate(
     >>> ev.groups.select(["user", "rr", "hit@1"]).to_pylist()
     [{'user': 'a', 'rr': 0.5, 'hit@1': 0.0}, {'user': 'b', 'rr': 1.0, 'hit@1': 1.0}]
 
-    Lists and their truth are two tables. Item ``y`` is in no list, and counts in recall all the same.
+    Lists and their truth are two tables. Item ``y`` is in no list, but counts in recall.
 
     >>> lists = pa.table({"user": ["a", "a"], "item": ["x", "z"], "score": [2.0, 1.0]})
     >>> truth = pa.table({"user": ["a", "a"], "item": ["x", "y"]})

@@ -1,4 +1,4 @@
-"""``sr.compare_runs``, ``sr.movers`` and ``sr.decompose``, which compare two runs given as results, tables or paths."""
+"""The functions ``sr.compare_runs``, ``sr.movers`` and ``sr.decompose`` of two runs (results, tables or paths)."""
 
 from __future__ import annotations
 
@@ -49,32 +49,31 @@ def compare_runs(
     """Compare two runs of different days, jobs or models.
 
     With ``groups="all"``, each metric is compared over all groups of each run. The test of a difference uses the values
-    that each run has when one part (one of 64 fixed subsets of groups) is left out. With ``groups="common"``, this
-    process pairs groups by key, and tests each metric of groups by a paired t test over the pairs in which both runs
-    define the metric. A mean whose groups are weighted by their rows (``gauc``) is then compared by the delta method.
-    Groups with clusters are not tested, because group tables lack the clusters.
+    of each run without one part (one of 64 fixed subsets of groups) at a time. With ``groups="common"``, this process
+    pairs groups by key, and tests each metric of groups by a paired t test over the pairs with a defined value in both
+    runs. A mean with groups weighted by their rows (``gauc``) is then compared by the delta method. Groups with
+    clusters are not tested, because group tables lack the clusters.
 
     Parameters
     ----------
     left : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
         The baseline, as results, a group table, or a path. A path is the folder of a day's group table
-        (``.../groups/day=2026-01-31``), an ``output.path`` with ``left_day``, or a folder of only Parquet files.
-        Only the files of a day are checked against the list that its run has stored in ``runs``.
+        (``.../groups/day=2026-01-31``), an ``output.path`` with ``left_day``, or a folder of only Parquet files. Only
+        the files of a day are checked against their list in the table ``runs``.
     right : Evaluation, pyarrow Table or Dataset, Spark DataFrame, or path
-        The run that is compared with the baseline. Differences are right minus left.
+        The run to compare with the baseline. Differences are right minus left.
     left_model, right_model : str, optional
         The model of each run. It may be left out if the run has one model, or if the runs have one model in common.
     metrics : sequence of str, optional
-        The metrics to compare, in any spelling that the preset of the runs allows. By default, all metrics that both
-        runs have.
+        The metrics to compare, in any spelling allowed by the preset of the runs. By default, all metrics of both.
     left_day, right_day : str, optional
         The day, YYYY-MM-DD, if a path has several days. With ``groups="all"``, also a window: 2026-01-25..2026-01-31.
     correction : {"holm", "benjamini-hochberg", "none"}
-        How p-values are adjusted over all metrics.
+        The correction of p-values over all metrics.
     level : float
         The level of the intervals.
     other_definitions : bool
-        Whether to compare metrics with the same text that the two runs define differently.
+        Whether to compare metrics with the same text but different definitions in the two runs.
     groups : {"all", "common"}, optional
         Compare all groups of each run (the default if both have results or stored states), or only common groups.
     spark : SparkSession, optional
@@ -83,15 +82,15 @@ def compare_runs(
     Returns
     -------
     RunComparison
-        The comparisons, and what did not match between the runs.
+        The comparisons, and notes on mismatches between the runs.
 
     Raises
     ------
     SpecError
         If a model, a metric or a day does not exist or is ambiguous.
     InputError
-        If a group table is missing, the runs have different key columns, the runs have no metric or no group in common,
-        or a metric is defined differently.
+        If a group table is missing, if the runs have different key columns or no metric or group in common, or if the
+        definitions of a metric differ.
 
     Examples
     --------
@@ -148,7 +147,7 @@ def movers(
     top : int
         The number of gains, and also the number of losses.
     other_definitions : bool
-        Whether to compare a metric that the two runs define differently.
+        Whether to compare a metric with different definitions in the two runs.
 
     Returns
     -------
@@ -192,7 +191,7 @@ def decompose(
 ) -> pa.Table:
     """Split the difference of two means, right minus left, into mix and rate for each slice value.
 
-    Mix is due to changed shares of the slice values, rate to their changed means. All of them add up to the difference.
+    Mix is due to changed shares of the slice values, rate to their changed means. All effects add up to the difference.
 
     Parameters
     ----------
@@ -201,25 +200,25 @@ def decompose(
     by : str
         The slice, by its name in the tables: ``country``, or ``country,device``.
     metrics : sequence of str, optional
-        The metrics, which must be means. By default, all means that both runs have.
+        The metrics, which must be means. By default, all means of both runs.
     left_model, right_model : str, optional
         The model of each run. It may be left out if the run has one model.
     other_definitions : bool
-        Whether to split the difference of metrics that the two runs define differently.
+        Whether to split the difference of metrics with different definitions in the two runs.
 
     Returns
     -------
     pyarrow.Table
-        A row per metric and slice value, with the columns of the table ``decomposition``. For two evaluations, mix
-        and rate have intervals, made from their values when one part (one of 64 subsets of groups) is left out.
+        A row per metric and slice value, with the columns of the table ``decomposition``. For two evaluations, mix and
+        rate have intervals, computed from the values without one part (one of 64 subsets of groups) at a time.
 
     Raises
     ------
     SpecError
         If a metric is not a mean, or a model, a slice or a metric does not exist.
     InputError
-        If a mean is undefined, a metric is defined differently in the two runs, or the slice values do not add up to
-        the mean because some groups have rows with several slice values.
+        If a mean is undefined, if the definitions of a metric differ, or if the slice values do not add up to the mean
+        because some groups have rows with several slice values.
 
     Examples
     --------
@@ -244,7 +243,7 @@ def decompose(
 
 
 def states_of(what: str, rows: GroupRows, day: str | None, spark: SparkSession | None) -> RunStates | str:
-    """Return the states of ``rows`` or, if the rows have no states, a text that says why."""
+    """Return the states of ``rows`` or, without states, the reason as a text."""
     if isinstance(rows, Evaluation):
         own = {"spec_hash": rows.origin.spec_hash, "preset": rows.preset}
         return RunStates(what, f"the {what} evaluation", rows.plan, rows.solved.merged, **own)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""The function ``sr.explain``, which explains how a metric is computed for one group of impressions."""
+"""The function ``sr.explain``: the computation of a metric for one group of impressions."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def explain(
     models: Sequence[str] = (),
     **options: Unpack[ExplainOptions],
 ) -> Explanation:
-    """Explain how a metric is computed from the rows of one group, without evaluating other groups.
+    """Return the computation of a metric from the rows of one group, without an evaluation of other groups.
 
     Parameters
     ----------
-    impressions : as :func:`sparkrank.evaluate` takes them
-        The rows of all groups. Rows of groups other than ``group`` are skipped where the reader can skip them.
+    impressions : as for :func:`sparkrank.evaluate`
+        The rows of all groups. The reader skips rows of groups other than ``group`` if it can.
     metric : str, Metric or sequence of these
-        The metrics to explain, such as ``"ndcg@10"``. A metric for all rows is explained by what this group adds to it.
+        The metrics to explain, such as ``"ndcg@10"``. For a metric of all rows, only the group's amount is explained.
     group : mapping of str to object
         The columns of the group key, in their order, and the values of one key: ``{"user": 42}``. A string stands for
         a value of any type.
@@ -59,7 +59,7 @@ def explain(
     preset, ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, as for :func:`sparkrank.evaluate`.
     spark, lane, partition_types : optional
-        How the rows are read, as for :func:`sparkrank.evaluate`. All lanes give the same explanation.
+        The reading of the rows, as for :func:`sparkrank.evaluate`. All lanes give the same explanation.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def explain(
     Raises
     ------
     SpecError
-        If the arguments are invalid, or the key has a value that its column cannot have.
+        If the arguments are invalid, or a value of the key cannot occur in its column.
     InputError
         If the key is in no row (the message names the nearest keys), or if the rows cannot be evaluated.
 

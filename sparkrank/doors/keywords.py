@@ -1,4 +1,4 @@
-"""The typed keyword arguments that several public functions share."""
+"""The typed keyword arguments of several public functions."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ INPUT_DEFAULTS = {"relevance": "membership", "lane": "auto", "partition_types": 
 
 
 def with_options(options: type[Any], defaults: Mapping[str, Any] | None = None) -> Callable[[F], F]:
-    """Return a decorator for a function with ``**options``, whose signature then lists the keys of ``options``.
+    """Return a decorator that lists the keys of ``options`` in the signature of a function with ``**options``.
 
-    ``help`` and editors show the ``defaults`` too. A call with an unknown name fails and suggests the nearest name.
+    ``help`` and editors show the ``defaults`` too. A call with an unknown name raises an error with the nearest name.
     """
 
     def decorate(function: F) -> F:
@@ -92,7 +92,7 @@ def with_options(options: type[Any], defaults: Mapping[str, Any] | None = None) 
 
 
 def refuse_unknown(function: str, named: Mapping[str, Any], signature: inspect.Signature) -> None:
-    """Raise :class:`SpecError` if a name in ``named`` is not an argument of ``function``."""
+    """Raise :class:`SpecError` if a name in ``named`` is not an argument in the ``signature`` of ``function``."""
     known = [name for name in signature.parameters if name != "self"]
     for name in named:
         if name not in known:

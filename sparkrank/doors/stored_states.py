@@ -26,7 +26,7 @@ DOTS = ".."  # between the ends of a window
 
 
 def stored_states(what: str, path: str, day: str | None, spark: SparkSession | None) -> RunStates | str:
-    """Return the states of a day or window (``first..last``) of an output path, or a text about why they are missing.
+    """Return the states of a day or window (``first..last``) of an output path, or the reason why there are none.
 
     ``what`` names the run in messages. Raise :class:`InputError` if a day of a window has no states, or if the spec of
     a run cannot be read.

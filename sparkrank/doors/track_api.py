@@ -1,4 +1,4 @@
-"""``sr.track``, which logs an evaluation to a tracker of experiments."""
+"""The function ``sr.track``, which logs an evaluation to a tracker of experiments."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def track(
         The result of :func:`sparkrank.evaluate`.
     to : {"mlflow"} or object
         A tracker by its name, or any object with the methods ``log_params``, ``log_metrics`` and ``log_artifact``, such
-        as the module ``mlflow`` itself. A tracker given by name finds its server by its own configuration.
+        as the module ``mlflow`` itself. The server of a tracker given by name is in the configuration of the tracker.
     experiment : str, optional
         The name of the experiment, for a tracker given by name; by default the tracker's own.
     name : str
@@ -50,12 +50,12 @@ def track(
     day : str, optional
         The day of the rows, as YYYY-MM-DD; by default, today in UTC.
     slices : sequence of str
-        The slices whose values are logged, such as ``"country"`` or ``"country,device"``. The table of metrics, which
-        is logged as a file, always has all slices.
+        The slices whose values are logged, such as ``"country"`` or ``"country,device"``. The table of metrics, logged
+        as a file, always contains all slices.
     series : bool
         Whether all days of the same settings and ``name`` are steps of one run; otherwise, each day is a run.
     timeout : float
-        The seconds that a tracker given by name has for an answer.
+        The time limit, in seconds, for the answer of a tracker given by name.
 
     Returns
     -------
@@ -65,10 +65,10 @@ def track(
     Raises
     ------
     SpecError
-        If there is no such tracker or slice, if two values would have one name in the tracker, if a slice has the keys
-        of groups, or if the library of the tracker is not installed.
+        If there is no such tracker or slice, if two values would get the same name in the tracker, if the values of a
+        slice are group keys, or if the library of the tracker is not installed.
     StoreError
-        If the tracker fails or does not answer. Errors of an object that was passed as ``to`` are not changed.
+        If the tracker fails or does not answer. Errors of an object passed as ``to`` are not changed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The tables of a call of ``sr.evaluate``, written as a job writes the tables of a day."""
+"""The tables of a call of ``sr.evaluate``, written like those of a job's day."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def document_of_call(
 ) -> dict[str, Any]:
     """Return a call's spec without its output section.
 
-    ``lists`` and ``truth`` map roles to columns. ``past`` maps tables of what groups had before to such mappings.
+    ``lists`` and ``truth`` map roles to columns. ``past`` maps each table of the past to such a mapping.
     """
     plan, uncertainty = request.plan, asdict(request.plan.uncertainty)
     nights = uncertainty.pop("nights")

@@ -1,1 +1,1 @@
-"""The lanes, which are ways to bring impressions to :func:`sparkrank.bucket.evaluate_bucket` and collect results."""
+"""The lanes: ways of bringing impressions to :func:`sparkrank.bucket.evaluate_bucket` and of collecting results."""

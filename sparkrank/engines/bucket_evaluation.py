@@ -1,6 +1,6 @@
 """The evaluation of buckets (sets of whole groups) in every lane, with a clear error if memory runs out.
 
-Rows are evaluated in runs, which are whole groups in one table.
+Rows are evaluated in runs. A run is a table of whole groups.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _one_large = threading.Lock()  # threads of one process take turns with groups t
 
 
 def evaluate_buckets(store: PieceStore, buckets: Iterable[int], plan: Plan) -> Iterator[tuple[int, BucketResult]]:
-    """Evaluate ``buckets`` of ``store`` in runs of whole groups. Yield a number unique to each run, and its result."""
+    """Evaluate ``buckets`` of ``store`` in runs of whole groups. Yield a unique number and the result of each run."""
     with closing(LazyFile()) as file:
         for together in small_together(store, buckets):
             runs = runs_of(store, together, lambda: PieceStore(store.schema, file, ROW_MEMORY_OF_LARGE))
@@ -80,7 +80,7 @@ class _TableRun:
 
 
 def evaluate_table(rows: pa.Table, plan: Plan) -> BucketResult:
-    """Evaluate the whole groups in ``rows``. Raise :class:`OutOfMemoryError`, naming a group, if memory runs out."""
+    """Evaluate the whole groups in ``rows``. Raise :class:`OutOfMemoryError` with a group's hash if memory runs out."""
     with long_text_errors():
         return _evaluated(_TableRun(rows), plan)
 

@@ -29,9 +29,9 @@ GroupKey: TypeAlias = tuple[Any, ...]
 def validate_colocation(
     hashes: RepeatedKeys, sets: Sequence[FileSet], sides: Sides, plan: Plan, colocation: Colocation
 ) -> None:
-    """Raise :class:`InputError` if a group has rows in several of ``sets``.
+    """Raise :class:`InputError` if a group has rows in several of ``sets`` (of files).
 
-    In a sorted file, the rows of a group must also be adjacent. ``hashes`` are the key hashes that occur several times.
+    In a sorted file, the rows of a group must also be adjacent. ``hashes`` contains the key hashes that occur twice.
     """
     if not hashes.count:
         return

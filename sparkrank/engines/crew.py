@@ -1,4 +1,4 @@
-"""Daemon threads (a crew) that run tasks. Python's own pools would make the process wait for hung threads at exit."""
+"""A crew: daemon threads that run tasks. With a pool of Python, the process would wait for hung threads at exit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation of files of whole groups: each task evaluates the files that it reads, in bounded memory."""
+"""The evaluation of files of whole groups: each task evaluates the files that it reads, in bounded memory."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ WHOLE_ROWS = 3 << 20
 
 @dataclass(frozen=True)
 class FileEvaluation:
-    """The evaluation of sets of files for ``plan``, in one task.
+    """The evaluation of sets of files by ``plan`` in one task.
 
-    ``schema`` is that of bucket rows, and ``read`` reads a split of one input. ``is_sorted`` says that files are sorted
-    by group. The task holds up to ``row_memory`` bytes of rows beside the rows that it evaluates.
+    ``schema`` is the schema of bucket rows, and ``read`` reads a split of one input. ``is_sorted`` is true if files are
+    sorted by group. The task keeps up to ``row_memory`` bytes of rows in memory beside those that it evaluates.
     """
 
     plan: Plan
@@ -54,7 +54,7 @@ class FileEvaluation:
     def results(self, files: FileSet) -> Iterator[BucketResult]:
         """Evaluate the groups in ``files``, and yield the results.
 
-        Each group is in one result, unless a file declared as sorted is not sorted.
+        Each group is in one result, unless a file that the user declared as sorted is not sorted.
         """
         tables = (rows for side, file in files.files for rows in self.read((side, Split(0, file.read))))
         if self.is_sorted:

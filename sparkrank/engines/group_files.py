@@ -1,9 +1,10 @@
 """The group table as Parquet files that the tasks write themselves, so that no rows need to be sent to the driver.
 
-The name of a file has the number of its first bucket, a random number and the run. If Spark runs a task twice, the
-task writes its files twice, and only the files named in the result that Spark uses are kept. The other attempt may end
-later with only some of the groups, because a task takes the end of a broken input for the end of all rows. Until
-:meth:`GroupFiles.publish`, the files are in a hidden folder of the run, which readers ignore and other runs avoid.
+The name of a file contains the number of its first bucket, a random number and the name of the run. If Spark runs a
+task twice, the task writes its files twice, and only the files named in the result that Spark uses are kept. The other
+attempt may end later with only some of the groups, because a task cannot tell the end of a broken input from the end of
+all rows. Until :meth:`GroupFiles.publish`, the files are in a hidden folder of the run, which readers ignore and other
+runs avoid.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class BucketGroups(NamedTuple):
 
 @dataclass(frozen=True)
 class GroupFiles:
-    """The files of a group table, which become visible in ``folder`` when they are published.
+    """The files of a group table, which :meth:`publish` makes visible in ``folder``.
 
     All tasks must reach the file system ``store``. ``attempt`` identifies the run, and ``unseen`` is its hidden folder.
     """
@@ -161,7 +162,7 @@ class GroupFiles:
         return bool(self.store.get_file_info(path).type != fs.FileType.NotFound)
 
     def keep(self, names: Collection[str]) -> None:
-        """Keep the tasks' files that ``names`` lists, and remove all others. After this, tasks cannot write files."""
+        """Keep the tasks' files listed in ``names``, and remove all others. After this, tasks cannot write files."""
         with writing_errors(f"the group table in {self.folder}"):
             self._take_over()
             missing = set(names)
@@ -190,7 +191,7 @@ class GroupFiles:
                 break
 
     def publish(self) -> None:
-        """Make the files visible in one step, or one by one if the target folder is a mount or contains other files."""
+        """Make the files visible in one step, or one by one if ``folder`` is a mount or contains other files."""
         with writing_errors(f"the group table in {self.folder}"):
             if not self.kept.startswith(f"{self.folder}/") and self._renamed():
                 return

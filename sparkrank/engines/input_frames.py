@@ -38,7 +38,8 @@ def spark_frame(
 ) -> DataFrame:
     """Read one input (``side``) with Spark. In CSV, column types follow from ``roles``.
 
-    ``opened`` has sources that another lane has already opened. Raise :class:`InputError` if rows cannot be read.
+    ``opened`` maps names of inputs to sources that another lane has already opened. Raise :class:`InputError` if rows
+    cannot be read.
     """
     if side.is_frame:
         frame: DataFrame = side.given
@@ -62,7 +63,7 @@ def spark_frame(
 
 
 def lacks_format(error: BaseException | None) -> bool:
-    """Return whether Spark raised ``error`` because it does not know a format. pyspark does not convert this error."""
+    """Return whether Spark raised ``error`` because Spark lacks the format. pyspark does not convert this error."""
     return "DATA_SOURCE_NOT_" in str(error)
 
 
@@ -126,7 +127,7 @@ def _stored_frame(
 
 
 def version_options(side: SideRows) -> dict[str, str]:
-    """Return the options by which Spark's reader of the format reads one version of an input."""
+    """Return the options with which Spark's reader of the input's format reads the requested version of the input."""
     by_version, by_time = VERSION_OPTIONS.get(side.format, ("", ""))
     if side.version is not None:
         return {by_version: str(side.version)}
@@ -149,7 +150,7 @@ def _package(spark: SparkSession, side: SideRows) -> str:
 
 
 def settings_of_frame(side: SideRows, frame: DataFrame, roles: Roles, own_zone: bool) -> dict[str, str]:
-    """Return the session settings that ``frame``, the rows of an input, may depend on (see :func:`settings_read`)."""
+    """Return the session settings on which the rows of an input (``frame``) may depend (:func:`settings_read`)."""
     if side.path is None:
         return settings_read(frame, roles, side.where, _is_view(frame, side.table), False, own_zone)
     settings = settings_read(frame, roles, side.where, False, side.format in TEXT_FORMATS, own_zone)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Lane(Protocol):
     """A way to evaluate a request, from opening the impressions and any truth to the states of a day.
 
-    ``takes_row_memory`` is true if the lane itself holds rows, and ``takes_time_zone`` if Spark SQL reads the rows.
-    ``takes_grouped`` is true if the lane can evaluate files of whole groups in the tasks that read them.
+    ``takes_row_memory`` is true if the lane itself keeps rows in memory, ``takes_time_zone`` if Spark SQL reads the
+    rows, and ``takes_grouped`` if the tasks that read files of whole groups can evaluate them.
     """
 
     name: ClassVar[str]
@@ -45,13 +45,13 @@ class Lane(Protocol):
 
     @classmethod
     def why_not(cls, request: Request) -> str | None:
-        """Return why this lane cannot take ``request``, or why ``auto`` should not choose it; None if neither is so."""
+        """Return the reason why this lane cannot run ``request``, or why ``auto`` should avoid this lane, or None."""
 
     @classmethod
     def open(cls, request: Request, opened: dict[str, Source], left: str | None) -> Lane:
         """Open the inputs of ``request``, for which :meth:`why_not` has returned None.
 
-        ``opened`` has the sources that a previous lane opened, and ``left`` the reason why that lane gave up. Raise
+        ``opened`` contains the sources opened by a previous lane, and ``left`` the reason why that lane gave up. Raise
         :class:`FrameLaneNeededError` if only Spark can read the rows correctly.
         """
 
@@ -62,7 +62,7 @@ class Lane(Protocol):
         """Return an upper bound on the number of rows, from which the number of buckets is chosen."""
 
     def shared(self, items: ItemTable) -> ItemValues:
-        """Send ``items`` to all evaluators of buckets, and return the reference that a plan has to them."""
+        """Send ``items`` to all processes that evaluate buckets, and return a reference to them for the plan."""
 
     def evaluate(self, plan: Plan, buckets: int, files: GroupFiles | None = None) -> PassResult:
         """Evaluate all rows in one pass. If ``files`` is given, the tasks write the group table to these files."""
@@ -71,13 +71,13 @@ class Lane(Protocol):
         """Return the Arrow schema of the rows that buckets receive."""
 
     def picked(self, plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
-        """Apply the function ``pick`` to all rows, or at least to those of the groups ``keys``.
+        """Apply the function ``pick`` (from tables to tables) to all rows, or at least to those of the groups ``keys``.
 
         Return the non-empty tables.
         """
 
     def session_settings(self, request: Request, *, own_zone: bool) -> dict[str, str]:
-        """Return the session settings that the rows depend on.
+        """Return the session settings on which the rows depend.
 
         The time zone is left out if the spec has its ``own_zone``.
         """
@@ -102,10 +102,10 @@ def time_zone_lanes() -> list[str]:
 
 
 def grouped_lanes() -> list[str]:
-    """Return the names of the lanes that can evaluate files where they read them."""
+    """Return the names of the lanes whose reading tasks can evaluate files of whole groups."""
     return [name for name, lane in LANES.items() if lane.takes_grouped]
 
 
 def row_memory_lanes() -> list[str]:
-    """Return the names of the lanes that hold rows in this process."""
+    """Return the names of the lanes that keep rows in the memory of this process."""
     return [name for name, lane in LANES.items() if lane.takes_row_memory]

@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 
 def fitting_row_memory() -> int:
-    """Return the default of ``row_memory``, at most a quarter of free memory because reading takes as much again."""
+    """Return the default of ``row_memory`` (bytes): at most a quarter of free memory, because reading needs as much."""
     free = free_memory()
     return ROW_MEMORY_BYTES if free is None else min(ROW_MEMORY_BYTES, free // 4)
 
@@ -71,9 +71,9 @@ def evaluate_local(
     row_memory: int = ROW_MEMORY_BYTES,
     colocation: Colocation | None = None,
 ) -> PassResult:
-    """Evaluate the inputs (``sides``) in ``buckets`` buckets on all cores. The inputs must have been checked.
+    """Evaluate the inputs (``sides``) in ``buckets`` buckets on all cores. The caller has checked the inputs.
 
-    If ``colocation`` is given, files of whole groups are evaluated by the threads that read them. ``taskset`` or
+    If ``colocation`` is given, the threads that read files of whole groups evaluate them. ``taskset`` or
     ``pyarrow.set_cpu_count`` can limit the cores. Rows beyond ``row_memory`` bytes are kept on disk.
     """
     prepare_for_limit()

@@ -34,7 +34,7 @@ L = TypeVar("L", bound="SidesLane")
 class SidesLane:
     """The base class of lanes that read the inputs (``sides``) with Arrow, so that no session settings matter.
 
-    ``reason`` says why the lane was chosen. ``colocation`` says which files hold whole groups, or is None.
+    ``reason`` is the reason for the choice of the lane. ``colocation`` describes the files of whole groups, if any.
     """
 
     takes_time_zone: ClassVar[bool] = False
@@ -46,10 +46,9 @@ class SidesLane:
 
     @classmethod
     def of(cls: type[L], request: Request, sides: Sides, reason: str, cores: int | None, **own: Any) -> L:  # noqa: PYI019
-        """Return the lane for ``sides``.
+        """Return the lane for the inputs ``sides``.
 
-        Its ``reason`` adds to the given ``reason`` which inputs a library reads, and why rows in files of whole groups
-        are or are not shuffled.
+        The lane's reason is ``reason``, then the inputs that a library reads, and why rows are or are not shuffled.
         """
         colocation = Colocation.parse(request.grouped)
         by_library = [
@@ -82,7 +81,7 @@ class SidesLane:
         return {}
 
     def narrowed(self, keys: GroupKeys | None) -> Sides:
-        """Return all inputs. If ``keys`` are given, their readers may skip the rows of all other groups."""
+        """Return all inputs. If ``keys`` are given, the readers of the inputs may skip the rows of all other groups."""
         return self.sides if keys is None else self.sides.narrowed(keys.condition)
 
 

@@ -1,6 +1,6 @@
 """The selection of the rows of one group, in the same way in every lane.
 
-Readers may skip other rows early, but the keys of rows decide.
+Readers may skip rows of other groups early, but the key of each row that is read decides.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ Pick: TypeAlias = Callable[[pa.Table], pa.Table]  # a function of rows with the 
 
 @dataclass(frozen=True)
 class GroupKeys:
-    """The ``keys`` of some groups, each with a value per key column. A string may be given for a value of any type."""
+    """The ``keys`` of some groups: tuples with a value per key column. A string may stand for a value of any type."""
 
     columns: tuple[str, ...]
     keys: tuple[tuple[Any, ...], ...]
 
     @classmethod
     def of(cls, columns: Sequence[str], given: Mapping[str, Any]) -> GroupKeys:
-        """Return the key of one group, given a value per column.
+        """Return the keys of one group, whose values are ``given`` by column.
 
-        Raise :class:`SpecError` if no group can have the key.
+        Raise :class:`SpecError` if no group can have such a key.
         """
         if not columns:
             raise SpecError("no group column is named: explain needs groups")
@@ -54,22 +54,22 @@ class GroupKeys:
         return cls(tuple(columns), (tuple(given[name] for name in columns),))
 
     def named(self, key: Sequence[Any]) -> str:
-        """Return ``key`` as messages show it, such as ``user_id=42``."""
+        """Return ``key`` in the form for messages, such as ``user_id=42``."""
         pairs = zip(self.columns, key, strict=True)
         return ", ".join(f"{shorten(name)}={shorten(value)}" for name, value in pairs)
 
     def typed(self, schema: pa.Schema) -> list[tuple[pa.Scalar, ...]]:
         """Return the keys, converted to the types that the key columns have in the bucket ``schema``.
 
-        If a column has bytes and its value is given as a string, the result has a key for each way to read the string.
-        Raise :class:`SpecError` for a value that cannot be converted.
+        If a string is given for a column of bytes, the result contains a key for each way to read the string. Raise
+        :class:`SpecError` for a value that cannot be converted.
         """
         kinds = [schema.field(key_column(index)).type for index in range(len(self.columns))]
         readings = (map(_readings, self.columns, key, kinds) for key in self.keys)
         return list(itertools.chain.from_iterable(itertools.starmap(itertools.product, readings)))
 
     def condition(self, roles: Roles, schema: pa.Schema) -> list[pc.Expression]:
-        """Return filters on columns of ``schema`` that all rows of these groups pass. ``roles`` name key columns."""
+        """Return filters on columns of ``schema`` that all rows of these groups pass. ``roles`` names key columns."""
         expressions = []
         for index, column in enumerate(roles.group):
             kind = schema.field(column).type if column in schema.names else pa.null()
@@ -170,7 +170,7 @@ def _neighbours(keys: pa.Array, value: pa.Scalar) -> list[Any]:
 
 
 def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) -> None:
-    """Raise :class:`InputError` because no row has the first of ``keys``.
+    """Raise :class:`InputError`, since no row has the first of ``keys``.
 
     The message suggests the nearest values (``near``).
     """
@@ -189,6 +189,6 @@ def raise_no_rows(keys: GroupKeys, near: Iterable[pa.Table], schema: pa.Schema) 
 
 
 def validate_few(rows: int) -> None:
-    """Raise :class:`InputError` if the groups have more ``rows`` than a person could read (:data:`MOST_ROWS`)."""
+    """Raise :class:`InputError` if ``rows``, the number of rows of the groups, is above :data:`MOST_ROWS`."""
     if rows > MOST_ROWS:
         raise InputError(f"the groups have {rows:,} rows: up to {MOST_ROWS:,} are explained")

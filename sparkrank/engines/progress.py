@@ -7,9 +7,9 @@ from contextvars import ContextVar
 
 
 class Progress:
-    """Counters of the rows ``read`` and evaluated (``solved``) so far. ``rows`` is the total, or 0 if unknown.
+    """Counters of the rows ``read`` and evaluated (``solved``) so far. ``rows`` is the number of all rows (0: unknown).
 
-    They stay 0 in a lane that does not count rows.
+    The counters stay 0 in a lane that does not count rows.
     """
 
     def __init__(self, rows: int = 0) -> None:

@@ -1,7 +1,7 @@
-"""The group keys that occur in several splits, if each task evaluates its own split without a shuffle.
+"""The group keys that occur in several splits, for an evaluation of each split by itself, without a shuffle.
 
-No group may then span splits. Each evaluation of a split returns the 64-bit hashes of its group keys. The hashes of the
-day are divided into ranges. All equal hashes are in one range, and a range fits in memory.
+In such an evaluation, no group may span splits. The evaluation of a split returns the 64-bit hashes of its group keys.
+The hashes of the day are divided into ranges. Equal hashes are in one range, and a range fits in memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RANGE_HASHES = BUCKETS_OF_RANGE << 20
 
 
 def range_count(buckets: int) -> int:
-    """Return the number of ranges for the hashes of as many groups as ``buckets`` buckets may have."""
+    """Return the number of ranges for the hashes of all groups in ``buckets`` buckets."""
     # every split sends hashes of every range, so ranges, like the tasks of a shuffle, grow with the root of the rows
     return min(math.ceil(buckets / BUCKETS_OF_RANGE), task_count(buckets))
 
@@ -44,7 +44,7 @@ def by_range(hashes: Sequence[Hashes], ranges: int) -> Iterator[tuple[int, Hashe
 
 
 def repeated_keys(hashes: Sequence[tuple[int, Hashes]]) -> RepeatedKeys:
-    """Return the hashes that occur more than once. ``hashes`` are all of a range, with the number of their split."""
+    """Return the hashes that occur more than once. ``hashes`` contains all of a range, each with its split's number."""
     ordered = np.sort(np.concatenate([own for _, own in hashes])) if hashes else np.empty(0, np.uint64)
     repeated = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
     if not len(repeated):
@@ -58,9 +58,9 @@ def repeated_keys(hashes: Sequence[tuple[int, Hashes]]) -> RepeatedKeys:
 
 
 def repeated_keys_of_all(hashes: Sequence[tuple[int, Hashes]], most: int = RANGE_HASHES) -> RepeatedKeys:
-    """Return the hashes that occur more than once. ``hashes`` are those of a day, with the number of their split.
+    """Return the hashes that occur more than once. ``hashes`` contains those of a day, with the number of their split.
 
-    They are compared in ranges of about ``most`` hashes.
+    Hashes are compared in ranges of about ``most`` hashes.
     """
     ranges = max(1, math.ceil(sum(len(own) for _, own in hashes) / most))
     of_range: list[list[tuple[int, Hashes]]] = [[] for _ in range(ranges)]
@@ -71,9 +71,9 @@ def repeated_keys_of_all(hashes: Sequence[tuple[int, Hashes]], most: int = RANGE
 
 
 def with_repeated_keys(partials: Partials, plan: Plan) -> Partials:
-    """Return ``partials`` with repeated keys counted for the table ``quality``.
+    """Return ``partials`` with the number of repeated group keys for the table ``quality``.
 
-    They are counted only if each row of the input was a list (``plan.arrays``).
+    Keys are counted only if each row of the input is a list (``plan.arrays``).
     """
     if not plan.arrays:
         return partials

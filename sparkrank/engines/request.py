@@ -27,10 +27,10 @@ CATALOG_BYTES = 256 << 20  # the default of ``catalog.most_bytes``, which each P
 
 @dataclass(frozen=True)
 class CatalogRows:
-    """The rows of a catalog, with one row for each item in the column ``item``.
+    """The catalog: ``rows`` with the attributes of items, one row for each item in the column ``item``.
 
-    Up to ``most_bytes`` of them are sent to workers. The column ``since``, if there is one, has the time at which an
-    item appeared.
+    Up to ``most_bytes`` of rows are sent to workers. The column ``since``, if any, is the time at which an item
+    appeared.
     """
 
     rows: SideRows
@@ -43,13 +43,13 @@ class CatalogRows:
 class Request:
     """A requested evaluation: the ``impressions``, any separate ``truth``, the ``roles`` of columns, and the ``plan``.
 
-    ``impressions`` has one element, or one per model if models have separate rows, in the order of the plan's models.
-    ``past`` has the rows of the tables of the past (what groups had before), by their names in the roles.
+    ``impressions`` contains one element, or one per model if models have separate rows, in the order of the plan's
+    models. ``past`` contains the rows of the tables of the past (what groups had before), by their names in ``roles``.
 
     If ``buckets`` is None, rows are counted, and buckets get about ``bucket_rows`` rows. ``row_memory`` limits the
-    bytes of rows that a lane holds itself. ``grouped`` says which files hold whole groups. ``counts`` describe the
-    input. ``catalog`` has the rows with the columns of items that the plan reads. ``popularity`` names the stored days
-    that give the popularity of items in place of rows of the past.
+    bytes of rows in a lane's own memory. ``grouped`` describes the files of whole groups. ``counts`` describes the
+    input. ``catalog`` contains the rows with the columns of items that the plan reads. ``popularity`` names the stored
+    days from which the popularity of items is read in place of rows of the past.
     """
 
     impressions: tuple[SideRows, ...]
@@ -82,7 +82,7 @@ class Request:
         return replace(self, past={name: side for name, side in self.past.items() if name not in absent})
 
     def at_versions(self) -> Request:
-        """Return this request with each lake table at one version: the requested one, or else the newest."""
+        """Return this request with each lake table at one version: the requested version, or else the newest."""
         catalog = self.catalog
         return replace(
             self,

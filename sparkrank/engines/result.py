@@ -48,7 +48,7 @@ def _release_once(unheld: weakref.finalize[..., _Lease], release: Callable[[], o
 
 @dataclass(frozen=True)
 class Refusal:
-    """A feature (``what``) that a Spark session refuses, ``because`` of something, and what is done ``instead``.
+    """A feature (``what``) that a Spark session refuses, the reason (``because``), and what sparkrank does ``instead``.
 
     If ``is_usual`` is true, the refusal causes no warning.
     """
@@ -64,10 +64,10 @@ class Refusal:
 
 @dataclass(frozen=True)
 class ExactBins:
-    """Exact score bins that are too many for one process, as a Spark ``table``, and the metrics computed from them.
+    """Exact score bins (one per score) that are too many for one process, as a Spark ``table``, and their metrics.
 
-    ``exact_terms`` has the terms of these metrics. A series is the scores of a model in a slice value: ``sizes`` has
-    its number of bins, and ``sketches`` its histogram with coarser bins.
+    ``exact_terms`` contains the terms (sums that make up a value) of these metrics. A series is the scores of a model
+    in a slice value: ``sizes`` maps it to its number of bins, and ``sketches`` to its histogram with coarser bins.
     """
 
     exact_terms: Mapping[StateKey, MeasuredTerms]
@@ -78,11 +78,12 @@ class ExactBins:
 
 @dataclass(frozen=True)
 class PassResult:
-    """The states of a day (``partials``), and its group table (``groups``).
+    """The result of a pass: the states of a day (``partials``), and its group table (``groups``).
 
-    ``groups`` is None if the table was not requested or was written to files. ``exact`` has bins that the states lack.
-    ``before_pooling`` has the states of all values of slices, if some were pooled for the tables. Calling ``release``
-    frees the memory and disk space behind Spark's tables. ``refusals`` are the features that the session refused.
+    ``groups`` is None if the table was not requested or was written to files. ``exact`` contains bins that the states
+    lack. ``before_pooling`` contains the states of all values of slices, if some values are pooled in the tables.
+    Calling ``release`` frees the memory and disk space behind Spark's tables. ``refusals`` lists the features that the
+    session refused.
     """
 
     partials: Partials
@@ -95,16 +96,16 @@ class PassResult:
 
     @property
     def stored(self) -> PassResult:
-        """The result with the states of all values of slices, as days store it."""
+        """The result with the states of all values of slices, for storage."""
         return self if self.before_pooling is None else replace(self, partials=self.before_pooling, before_pooling=None)
 
     @property
     def holds_rows(self) -> bool:
-        """Whether Spark has rows for this result until ``release`` is called."""
+        """Whether Spark keeps rows for this result until ``release`` is called."""
         return self.release is not _release_nothing
 
     def leased(self) -> PassResult:
-        """Return a copy that is released automatically once nothing refers to the result or to its Spark tables."""
+        """Return a copy that Python releases once nothing refers to the result or to its Spark tables."""
         if not self.holds_rows:
             return self
         lease = _Lease()
@@ -132,7 +133,7 @@ class PassResult:
 
     @cached_property
     def merged(self) -> Merged:
-        """The states in the form for result tables, with the terms of exact bins that the states lack."""
+        """The states in the form for result tables, with the terms of the exact bins that the states lack."""
         return Merged(self.partials, self.exact_terms)
 
     @property

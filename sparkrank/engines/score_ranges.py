@@ -28,7 +28,7 @@ ScoreRanges: TypeAlias = Sequence[tuple[ScoreSeries, int]]  # the series of each
 
 
 def split_exact(partials: Partials) -> tuple[Partials, Partials | None]:
-    """Return ``partials`` without exact histograms, and the exact histograms (None if there are none)."""
+    """Return ``partials`` without its exact histograms, and the exact histograms as partials (None if it has none)."""
     exact = {series: blocks for series, blocks in partials.blocks.items() if series.rule.kind == "exact"}
     if not exact:
         return partials, None
@@ -37,9 +37,9 @@ def split_exact(partials: Partials) -> tuple[Partials, Partials | None]:
 
 
 def sample_bins(exact: Partials) -> bytes:
-    """Return a pickled dict from each series (a model in a slice) to its number of bins and a sample of bin numbers.
+    """Return a pickled dict from each series (model and slice value) to its number of bins and a sample of bin numbers.
 
-    The sampled bin numbers are evenly spaced in ascending order.
+    The sample consists of evenly spaced bin numbers in ascending order.
     """
     samples = {}
     for series, histogram in exact.blocks.items():
@@ -51,7 +51,7 @@ def sample_bins(exact: Partials) -> bytes:
 
 @dataclass(frozen=True)
 class RangeBounds:
-    """The bounds between the ranges of scores of each series (a model in a slice).
+    """The bounds between the ranges of scores of each series (a model in a slice value).
 
     ``splitters`` maps each series to the lowest bin number of every range except the lowest, in ascending order.
     """
@@ -60,7 +60,7 @@ class RangeBounds:
 
     @classmethod
     def of(cls, samples: Iterable[bytes], range_bins: int) -> RangeBounds:
-        """Return bounds for ranges of about ``range_bins`` bins, or of fewer bins if buckets have bins in common."""
+        """Return bounds for ranges of about ``range_bins`` bins, or fewer if ``samples`` have bins in common."""
         counts: dict[ScoreSeries, int] = {}
         numbers: dict[ScoreSeries, list[Ints]] = {}
         for packed in samples:
@@ -80,7 +80,7 @@ class RangeBounds:
         return [(series, place) for series, bounds in self.splitters.items() for place in range(len(bounds) + 1)]
 
     def pieces(self, exact: Partials) -> Iterator[tuple[int, ScoreHistogram]]:
-        """Divide the bins of a bucket by range. Yield each range's index in :meth:`score_ranges` and its bins."""
+        """Divide the bins of a bucket by range. Yield the index in :meth:`score_ranges` and the bins of each range."""
         number = 0
         for series, bounds in self.splitters.items():
             histogram = exact.blocks.get(series)
@@ -95,7 +95,7 @@ class RangeBounds:
 
 @dataclass(frozen=True)
 class ExactMetric:
-    """A metric that reads exact bins (of equal scores), with the declaration of the metric."""
+    """A metric whose bins are exact (one per score), with the declaration of the metric."""
 
     metric: Metric
     declaration: HistogramMetric
@@ -107,7 +107,7 @@ class ExactMetric:
 
 
 def exact_metrics(plan: Plan) -> dict[BinRule, list[ExactMetric]]:
-    """Return the metrics that read exact bins (equal scores), by rule. A rule says which labels are relevant, too."""
+    """Return the metrics whose bins are exact (one per score), by rule. A rule includes a threshold of relevance."""
     by_rule: dict[BinRule, list[ExactMetric]] = {}
     for metric, declaration in plan.histogram_metrics:
         rule = declaration.rule_of(metric)
@@ -118,10 +118,10 @@ def exact_metrics(plan: Plan) -> dict[BinRule, list[ExactMetric]]:
 
 @dataclass(frozen=True)
 class Totals:
-    """The sums over a range of scores that the driver needs before the sweep.
+    """The sums over a range of scores that the driver needs before the sweep of thresholds over the range.
 
-    ``rates`` is None if no metric is computed from rates, and ``sketch`` is None if no curves and no gains are
-    requested.
+    ``rates`` is None if no metric is computed from rates. ``sketch``, a histogram with coarser bins, is None if no
+    curves and no gains are requested.
     """
 
     extent: Extent
@@ -136,7 +136,7 @@ class Totals:
 
 @dataclass(frozen=True)
 class RangePlace:
-    """The position of a range of scores. ``day`` has the totals of the whole day, ``above`` those of all higher ranges.
+    """The position of a range of scores, by the totals of the whole ``day`` and those of all higher ranges (``above``).
 
     ``above`` is None for the highest range.
     """
@@ -181,7 +181,7 @@ def sketches(score_ranges: ScoreRanges, totals: Mapping[int, Totals]) -> dict[Sc
 
 
 def sweep(histogram: ScoreHistogram, place: RangePlace, metrics: Sequence[ExactMetric]) -> list[Terms | None]:
-    """Return the terms that a range adds to each of ``metrics``. Metrics that are computed from rates get None."""
+    """Return the terms (sums) that a range adds to each of ``metrics``; None for a metric computed from rates."""
     swept = [(exact.metric, exact.declaration) for exact in metrics if not exact.declaration.by_rate]
     terms, _ = sweep_each(histogram, swept, place.day, place.above)
     swept_terms = iter(terms)
@@ -194,9 +194,9 @@ def exact_terms(
     added: Mapping[int, Sequence[Any]],
     exact: Mapping[BinRule, Sequence[ExactMetric]],
 ) -> dict[StateKey, MeasuredTerms]:
-    """Return the terms of all metrics of all series.
+    """Return the terms (sums that make up a value) of all metrics of all series.
 
-    ``added`` has the terms that :func:`sweep` returned for each range.
+    ``added`` maps each range to the terms that :func:`sweep` returned.
     """
     values: dict[StateKey, MeasuredTerms] = {}
     where = places(score_ranges, totals)

@@ -1,4 +1,4 @@
-"""Metrics as functions of Spark columns: ``from sparkrank import functions as srf``.
+"""Functions of Spark columns for metrics: ``from sparkrank import functions as srf``.
 
 Each metric of groups, or of all rows together, is a function here under its name and its aliases.
 ``srf.ndcg("score", "label", k=10)`` aggregates the rows of a group. With ``of="lists"``, the function evaluates the
@@ -75,10 +75,10 @@ def metric(
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, see :class:`sparkrank.Definitions`.
     preset : str, optional
-        A library of :data:`sparkrank.metrics.PRESETS`. It sets the definitions and parameters that are not given.
+        A library of :data:`sparkrank.metrics.PRESETS`. Its definitions and parameters apply unless others are given.
     of : {"rows", "lists", "batches"}, optional
-        What the columns hold: the ``rows`` of a group; ``lists`` in arrays, the default for one column of structs; or
-        ``batches`` of rows, which a metric for all rows together reduces to score bins, so that memory is bounded.
+        The content of the columns: the ``rows`` of a group; ``lists`` in arrays, the default for one column of structs;
+        or ``batches`` of rows, which a metric for all rows together reduces to score bins, so that memory is bounded.
         Spark allows no other aggregate beside one of ``batches``.
     over : WindowSpec, optional
         The window whose rows are evaluated.
@@ -86,8 +86,8 @@ def metric(
     Returns
     -------
     Column
-        Doubles, named by the text of the metric. A value is null if the list is null, or if the metric is undefined
-        and ``undefined`` gives no value. It is NaN if a row cannot be evaluated because a score or label is NaN.
+        Doubles, named by the text of the metric. A value is null if the list is null, or if the metric is undefined and
+        ``undefined`` sets no value. It is NaN if a row cannot be evaluated because a score or label is NaN.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def metrics(
     label: ColumnOrName | None = None,
     **options: Unpack[ColumnOptions],
 ) -> Column:
-    """Return a struct column of several metrics of one list, so that the list is sent to Python and ranked only once.
+    """Return a struct column of several metrics of one list, which Spark sends to Python only once, to be ranked once.
 
     Parameters
     ----------
@@ -185,15 +185,15 @@ def register(
 ) -> tuple[str, ...]:
     """Register metrics as SQL functions in the session ``spark``.
 
-    A metric of a group takes an array of structs, as in ``ndcg_at_10(collect_list(struct(score, label)))``, or an array
-    of scores and one of labels, followed by arrays of items or reference ranks if the metric needs them. A metric of
-    all rows together is an aggregate of the columns: ``SELECT day, auc(score, label) ... GROUP BY day``. Spark allows
-    no built-in aggregate beside such a metric, and a worker holds all rows of a group in memory.
+    A metric of a group is a function of an array of structs, as in ``ndcg_at_10(collect_list(struct(score, label)))``,
+    or of an array of scores and one of labels, followed by arrays of items or reference ranks if the metric needs them.
+    A metric of all rows together is an aggregate of the columns: ``SELECT day, auc(score, label) ... GROUP BY day``.
+    Spark allows no built-in aggregate beside such a metric, and a worker needs memory for all rows of a group.
 
     Parameters
     ----------
     spark : SparkSession
-        The session, classic or Spark Connect. The functions are temporary: they last as long as the session.
+        The session, classic or Spark Connect. The functions are temporary: they exist as long as the session.
     metrics : sequence of str or Metric, or mapping of str to these, optional
         The metrics, registered under their :func:`sql_name` or the keys of the mapping. By default, all metrics that
         need only scores and labels; metrics of groups are registered for the whole list and at 5, 10 and 20.

@@ -1,4 +1,4 @@
-"""The plans of column functions. Metrics, definitions and roles are checked as by ``sr.evaluate``."""
+"""The plans of functions of columns, with the same checks of metrics, definitions and roles as ``sr.evaluate``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GROUP = "group"  # the key column, which has the index of the list
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """The plan of a column function, whose arguments have the given ``roles``.
+    """The plan of a function of columns. Its arguments have the roles ``roles``, in this order.
 
     ``by_group`` is true for metrics of groups, and false for metrics of all rows together.
     """
@@ -43,7 +43,7 @@ def column_plan(
     settings: Mapping[str, Any],
     preset: PresetName | None = None,
 ) -> ColumnPlan:
-    """Return the plan for ``metrics`` from columns with ``roles``. Raise :class:`SpecError` if no plan is possible."""
+    """Return the plan of ``metrics`` for columns with ``roles``. Raise :class:`SpecError` if no plan is possible."""
     library = find_preset(preset)
     metrics_given = distinct_metrics(metrics, library)
     if not metrics_given:
@@ -79,7 +79,7 @@ _OF_ALL_LISTS = (CatalogueMetric, AttentionMetric, SampledMetric)
 
 
 def is_of_one_list(declared: Declaration) -> bool:
-    """Return whether the metric needs only the rows of one group, and no column that its text names."""
+    """Return whether the metric needs only the rows of one group, and no column named in its text."""
     names_column = any(isinstance(own, (Column, ColumnChoice)) and own.default is None for own in declared.parameters)
     reads_interactions = isinstance(declared, GroupMetric) and declared.reads_interactions
     return not (isinstance(declared, _OF_ALL_LISTS) or names_column or reads_interactions)

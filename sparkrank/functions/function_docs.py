@@ -17,7 +17,7 @@ TEXT = "text"  # the argument of the general function that is replaced by the na
 
 
 def text_of(name: str, k: object, parameters: Mapping[str, object]) -> str:
-    """Return the text of a metric, such as ``ap(over=r)@10``, from its name, cut-off (or None) and parameters."""
+    """Return the text of a metric, such as ``ap(over=r)@10``, from its name, cut-off ``k`` (or None) and parameters."""
     if k is not None and (isinstance(k, bool) or not isinstance(k, int)):
         raise SpecError(f"k is {quote(k)}: a whole number is needed")
     given = [_written(key, value) for key, value in parameters.items() if value is not None and value is not False]
@@ -35,7 +35,7 @@ def _written(name: str, value: object) -> str:
 def metric_function(
     name: str, declaration: Declaration, at_k: Declaration, general: Callable[..., Any], module: str
 ) -> Callable[..., Any]:
-    """Make a function ``name`` that calls ``general`` with the metric of ``declaration`` or, given k, of ``at_k``."""
+    """Return a function ``name`` that calls ``general`` with the metric of ``declaration`` or, for a k, of ``at_k``."""
     arguments = inspect.signature(general).parameters
     parameters = own_parameters(at_k, arguments) | own_parameters(declaration, arguments)
     has_cutoff = at_k.cutoff == "optional" or at_k.at is not None
@@ -64,7 +64,7 @@ def metric_function(
 
 
 def own_parameters(declaration: Declaration, arguments: Mapping[str, object]) -> dict[str, Parameter]:
-    """Return, by name, the parameters of a metric that its function takes in addition to the general ``arguments``."""
+    """Return the parameters of a metric, by name, that its function has in addition to the general ``arguments``."""
     return {
         parameter.name: parameter
         for parameter in declaration.parameters

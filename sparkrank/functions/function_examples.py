@@ -1,4 +1,4 @@
-"""The example in the docstring of each metric's function: what the metric is for one list of four rows."""
+"""The example in the docstring of each metric's function: the value for one list of four rows."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ VALUES: dict[str, float] = {
 
 
 def example_of(name: str, has_cutoff: bool) -> list[str]:
-    """Return the lines of the example of the function ``name``; a metric from outside of the package has none."""
+    """Return the lines of the example of the function ``name``; [] for a metric from outside of the package."""
     if name not in VALUES:
         return []
     others = [NEEDED[name]] if name in NEEDED else []

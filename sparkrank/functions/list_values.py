@@ -1,4 +1,4 @@
-"""The values of group metrics for the lists of an Arrow batch, by the same kernels as for a bucket.
+"""The values of group metrics for the lists of an Arrow batch, computed by the same functions as for a bucket.
 
 A batch is one Arrow array of lists of structs, or several arrays of lists of equal lengths. Each list is a group, and
 its index in the batch is the group's number.
@@ -59,7 +59,7 @@ class BatchLists:
     columns: dict[str, pa.Array]
 
     def chunks(self) -> Iterator[BatchLists]:
-        """Split the batch into chunks of whole lists. A chunk has up to :data:`MOST_ROWS` rows, or one longer list."""
+        """Yield the batch in chunks of whole lists. A chunk has up to :data:`MOST_ROWS` rows, or one longer list."""
         first, count = 0, len(self.null)
         if self.ends[-1] <= MOST_ROWS:
             yield self
@@ -73,7 +73,7 @@ class BatchLists:
             first = last
 
     def without(self, lists: Flags) -> BatchLists:
-        """Return a copy in which each list with a True flag in ``lists`` is empty."""
+        """Return a copy in which the lists flagged by ``lists`` are empty."""
         lengths = np.diff(self.ends)
         kept = pa.array(~np.repeat(lists, lengths))
         ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.where(lists, 0, lengths))])
@@ -81,7 +81,7 @@ class BatchLists:
 
 
 def lists_of(arrays: Sequence[pa.Array], roles: Sequence[str]) -> BatchLists:
-    """Return the lists of a batch, given as one array of lists of structs or as one array of lists for each role."""
+    """Return the lists in ``arrays``: one array of lists of structs, or one array of lists for each role."""
     null = np.logical_or.reduce([array.is_null().to_numpy(zero_copy_only=False) for array in arrays])
     # a NULL in SQL has no type
     arrays = [array.cast(pa.list_(pa.null())) if pa.types.is_null(array.type) else array for array in arrays]
@@ -137,7 +137,7 @@ def _fields(elements: pa.Array, roles: Sequence[str]) -> dict[str, pa.Array]:
 
 @dataclass(frozen=True)
 class BatchRankings:
-    """The ranked lists of a batch, in chunks. A list with a row that cannot be evaluated has a True flag in ``bad``."""
+    """The ranked lists of a batch, in chunks. ``bad`` flags the lists with a row that cannot be evaluated."""
 
     lists: BatchLists
     models: tuple[RankedModel, ...]
@@ -146,7 +146,7 @@ class BatchRankings:
 
     @classmethod
     def of(cls, lists: BatchLists, plan: Plan) -> BatchRankings:
-        """Rank ``lists``. A list with a row that cannot be evaluated is ranked as if it were empty."""
+        """Return the rankings of ``lists``. A list with a row that cannot be evaluated is ranked as an empty list."""
         models: list[RankedModel] = []
         bad, repeated = [np.zeros(0, np.bool_)], 0
         for part in lists.chunks():
@@ -157,7 +157,7 @@ class BatchRankings:
         return cls(lists, tuple(models), np.concatenate(bad), repeated)
 
     def values_of(self, plan: Plan) -> list[pa.Array]:
-        """Return one array of n values for each metric of ``plan``, which must be the plan given to :meth:`of`."""
+        """Return one array of n values for each metric of ``plan``, the same plan as in :meth:`of`."""
         definitions = plan.definitions
         if definitions.duplicates == "error" and self.repeated:
             raise InputError(f"duplicates=error, and there are duplicates ({checks.REPEATED_ROWS}: {self.repeated})")
@@ -220,7 +220,7 @@ def _bucket_rows(lists: BatchLists) -> tuple[pa.Table, Codes]:
 
 
 def read_column(values: pa.Array, role: Role) -> pa.ChunkedArray:
-    """Convert ``values`` to the type of ``role`` in a bucket. Raise :class:`InputError` if their type does not fit."""
+    """Return ``values`` in the type of ``role`` in a bucket. Raise :class:`InputError` if their type does not fit."""
     if not FITS[role.takes[0]](values.type):
         hint = ' (of="lists" says that a row has the arrays of a whole list)' if is_list(values.type) else ""
         raise InputError(f"the {role.name} column is {shorten(values.type)}: {NEEDED[role.takes[0]]} is needed{hint}")

@@ -53,7 +53,7 @@ class PooledRows:
         self._batches, self._rows = [], 0
 
     def values(self) -> list[float | None]:
-        """Return the value of each metric: None if it is undefined, or NaN for all if a row cannot be evaluated."""
+        """Return the value of each metric: None if undefined, and NaN for all metrics if a row cannot be evaluated."""
         if self._batches:
             self._fold()
         if self._states is None:  # there were no rows
@@ -77,7 +77,7 @@ class PooledRows:
 
 
 def pooled_values_of_lists(arrays: Sequence[pa.Array], column_plan: ColumnPlan) -> list[pa.Array]:
-    """Return one array for each pooled metric. Its value for a list is null if it is undefined or the list is null."""
+    """Return one array of values per list for each pooled metric: null if the value is undefined or the list null."""
     lists = lists_of(arrays, column_plan.roles)
     values: list[list[float | None]] = []
     for place, null in enumerate(lists.null.tolist()):

@@ -34,12 +34,12 @@ class MetricColumn:
     is_struct: bool = False
 
     def of_lists(self) -> Column:
-        """Return a column with a value for each row, whose list is in several arrays or in one array of structs."""
+        """Return a column with a value for the list in each row, given as several arrays or as one array of structs."""
         given = [self.columns[key] for key in self.column_plan.roles if key in self.columns]
         return self._named(list_function(self.column_plan, self.is_struct)(*given))
 
     def of_rows(self) -> Column:
-        """Return an aggregate with the value for a group or for all rows. Spark collects the rows into one list."""
+        """Return an aggregate for the value of a group or of all rows. Spark collects the rows into one list."""
         return self._named(list_function(self.column_plan, self.is_struct)(self._collected))
 
     def of_batches(self) -> Column:
@@ -78,7 +78,7 @@ class MetricColumn:
 
 
 def list_function(column_plan: ColumnPlan, is_struct: bool) -> Any:
-    """Return a Spark function that computes metrics from columns of lists. Spark calls it once for each batch."""
+    """Return a Spark function from columns of lists to metrics. Spark calls the function once for each batch."""
     spark = _spark_functions()
     names, kind = column_plan.names, _type(column_plan, is_struct)
 
@@ -100,7 +100,7 @@ def list_function(column_plan: ColumnPlan, is_struct: bool) -> Any:
 
 
 def row_function(column_plan: ColumnPlan, is_struct: bool, *, at_once: bool = False) -> Any:
-    """Return a Spark aggregate that reads the rows of a group in batches or, with ``at_once``, all rows at once.
+    """Return a Spark aggregate that reads the rows of a group in batches or, with ``at_once``, all at once.
 
     Spark supports aggregates of batches from 4.2 on, and only outside of windows.
     """
@@ -144,7 +144,7 @@ def validate_workers() -> None:
 
 
 def has_arrow_functions() -> bool:
-    """Whether Spark supports user-defined functions on Arrow arrays (from 4.1 on). Pandas is slower."""
+    """Return whether Spark supports user-defined functions on Arrow arrays (from 4.1 on), faster than on pandas."""
     return hasattr(_spark_functions(), "arrow_udf")
 
 

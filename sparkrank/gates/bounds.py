@@ -1,4 +1,4 @@
-"""Gates with a bound. They test whether the true value is on the good or on the bad side of the bound."""
+"""Gates with a bound: tests of whether the true value is on the good or on the bad side of the bound."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class BoundVerdict(NamedTuple):
 def side_of(
     estimate: IntervalEstimate, bound: float, sign: int, level: float = 0.95, *, has_interval: bool = True
 ) -> BoundVerdict:
-    """Return on which side of ``bound`` the estimated value is. Lower is worse if ``sign`` is 1, higher if it is -1.
+    """Return the side of ``bound`` on which the estimated value is. Lower is worse if ``sign`` is 1, higher if -1.
 
-    The verdict is a pass if the whole interval (of this ``level``) is on the good side or at the bound, and a failure
-    if the whole interval is beyond the bound. If the metric never has an interval (``has_interval`` is False), the
-    number alone decides. Otherwise, a number without an interval is undecided.
+    The verdict is a pass if the whole interval (of the confidence ``level``) is on the good side or at the bound, and a
+    failure if the whole interval is beyond the bound. If the metric never has an interval (``has_interval`` is False),
+    the number alone decides. Otherwise, a number without an interval is undecided.
 
     Examples
     --------
@@ -71,9 +71,9 @@ def _lack(estimate: IntervalEstimate, low: float | None, high: float | None) -> 
 
 
 def too_few_pairs(difference: IntervalEstimate, level: float) -> str | None:
-    """Return a message if there are so few groups that all differences could have one sign by chance; otherwise None.
+    """Return a message if all n groups differ in one direction by chance with p = 2^-n > (1 - level) / 2.
 
-    Under the null hypothesis, each sign is a tossed coin.
+    Under the null hypothesis, both directions have the same probability. Return None with enough groups.
     """
     groups = _groups(difference)
     return _too_few(difference) if groups is not None and 2.0**-groups > (1 - level) / 2 else None
@@ -175,13 +175,13 @@ class Max(_Bound):
 
 
 def interval_text(estimate: IntervalEstimate, line: float | None = None) -> str:
-    """Format a value with its interval for gate messages, with enough digits to tell them from the bound ``line``."""
+    """Format a value with its interval for gate messages, with enough digits to differ from the bound ``line``."""
     value, low, high = (shown_number(number, line) for number in estimate[:3])
     return value if _known(estimate.low) is None or _known(estimate.high) is None else f"{value} ({low} to {high})"
 
 
 def reach_text(estimate: IntervalEstimate, sign: int, line: float) -> str:
-    """Return a clause that says how far the interval reaches on the bad side of the bound ``line``."""
+    """Return a clause with the distance to which the interval reaches beyond the bound ``line``, on the bad side."""
     worst = _known(estimate.low if sign > 0 else estimate.high)
     return "its interval has no end there" if worst is None else f"the interval reaches {shown_number(worst, line)}"
 

@@ -1,4 +1,4 @@
-"""Estimates of how often a gate fails by chance, although nothing has changed."""
+"""Estimates of the probability that a gate fails by chance, although nothing has changed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sparkrank.gates.verdicts import GateVerdict, VerdictKey
 
 
 def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf) -> float:
-    """Return the probability that noise with this ``stderr`` moves a value by at least ``distance``.
+    """Return the probability that noise of standard error ``stderr`` moves a value by at least ``distance``.
 
-    The gate fails if the value moves that far. ``distance`` is negative if the gate fails even without noise.
+    ``distance`` is that from the expected value to the gate's bound, and negative if the gate fails even without noise.
     """
     if stderr == 0:
         return 0.0 if distance >= 0 else 1.0
@@ -27,12 +27,11 @@ def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf)
 
 @dataclass(frozen=True)
 class GateRecord:
-    """The verdicts of one ``gate`` on ``nights`` stored days, which ``sparkrank gate --replay`` judges again.
+    """The verdicts of one ``gate`` on ``nights`` stored days, judged again by ``sparkrank gate --replay``.
 
-    ``stopped`` has the days on which the gate fails, and ``undecided`` the other days on which it is undecided.
-    ``by_chance`` is the expected number of failed days if nothing had changed. It is None if no verdict allows an
-    estimate. ``unknown`` counts verdicts without an estimate, because they lack a standard error or a
-    history.
+    ``stopped`` contains the days of failures, and ``undecided`` the other days with an undecided verdict. ``by_chance``
+    is the expected number of failed days if nothing had changed. ``by_chance`` is None if no verdict allows an
+    estimate. ``unknown`` counts the verdicts that allow none, because they lack a standard error or a history.
     """
 
     gate: str
@@ -46,8 +45,8 @@ class GateRecord:
 def records_of(nights: Iterable[tuple[str, Sequence[GateVerdict]]]) -> list[GateRecord]:
     """Return the record of each gate over the ``nights``, which are pairs of a day and its verdicts.
 
-    If nothing changes, the expected value is the median over the nights. For a difference between models, the expected
-    value is 0. For a value that is compared with its history, the expected value is the centre of that history.
+    The value expected without a change is 0 for a difference between models, the centre of the history for a value
+    compared with its history, and otherwise the median over the nights.
     """
     nights = list(nights)
     values: dict[VerdictKey, list[float]] = {}

@@ -1,4 +1,4 @@
-"""The verdict on a whole day or window. It combines the verdicts of the gates in one sentence with an exit code."""
+"""The verdict on a whole day or window: the verdicts of all gates as one sentence and one exit code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HEADS: Mapping[DayState, str] = {
 
 @dataclass(frozen=True)
 class DayVerdict:
-    """The verdict on a day. ``is_accepted`` means that a person has accepted every check that would stop the day."""
+    """The verdict on a day. ``is_accepted`` is true if a person has accepted every check that would stop the day."""
 
     state: DayState
     exit_code: int
@@ -33,7 +33,7 @@ class DayVerdict:
         return head_of(self.state, is_accepted=self.is_accepted)
 
     def title(self, *names: str | None) -> str:
-        """Join the head and ``names``, such as a spec and a day: ``✕ Fail - home feed - 2026-11-19``."""
+        """Return the head and ``names``, such as a spec and a day, joined: ``✕ Fail - home feed - 2026-11-19``."""
         return " - ".join([self.head, *filter(None, names)])
 
 
@@ -43,9 +43,9 @@ def head_of(state: DayState, *, is_accepted: bool = False) -> str:
 
 
 def day_verdict(checks: Iterable[CheckVerdict], n_warnings: int = 0) -> DayVerdict:
-    """Return the verdict on a day, from its gate ``checks`` and the number of warnings (including exceeded limits).
+    """Return the verdict on a day from its gates' ``checks`` and its number of warnings and exceeded limits.
 
-    An undecided check whose policy is ``pass`` counts as passed.
+    An undecided check with the policy ``pass`` counts as passed.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The facts that gates read from the tables of a day or window."""
+"""The facts (values and differences) that gates read from the tables of a day or window."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class IntervalEstimate(NamedTuple):
     """A value or a difference with its interval from ``low`` to ``high``.
 
     ``interval`` is the method of the interval, ``degrees`` the degrees of freedom. ``n_undefined`` counts the groups
-    without a value, ``n_unpaired`` the groups in which only one of two models has a value. Rows of older runs have None
-    in the fields after ``stderr``.
+    without a value, ``n_unpaired`` the groups in which only one of two models has a value. In rows of older runs, the
+    fields after ``stderr`` are None.
     """
 
     value: float | None
@@ -45,7 +45,7 @@ class IntervalEstimate(NamedTuple):
 
     @property
     def defined(self) -> tuple[float, float] | None:
-        """The share of groups in which the value is defined, and the share's standard error; None if unknown."""
+        """The share of groups with a defined value, and the share's standard error; None if unknown."""
         if not self.n_groups or self.n_undefined is None or self.n_undefined > self.n_groups:
             return None
         share = 1 - self.n_undefined / self.n_groups
@@ -53,7 +53,7 @@ class IntervalEstimate(NamedTuple):
 
     @classmethod
     def of(cls, table: pa.Table, value: str) -> Iterator[IntervalEstimate]:
-        """Yield an estimate for each row of ``table``, whose column named ``value`` has the measured numbers."""
+        """Yield an estimate for each row of ``table``, whose column named ``value`` contains the measured numbers."""
         names = (value, "ci_low", "ci_high", *cls._fields[3:])
         return map(cls, *(_column(table, name) for name in names))
 
@@ -62,9 +62,9 @@ class IntervalEstimate(NamedTuple):
 class DayOutcome:
     """The outcome of a stored day, as sets of cells. A cell is a metric of a model for a slice value.
 
-    ``failed`` has the cells that failed a gate, and ``let_in`` the cells with an accepted failure. ``levels`` has the
-    accepted cells that had failed the comparison with their history. On this day, a new history begins for the cells in
-    ``anew``, or for all cells if ``is_new``.
+    ``failed`` contains the cells that failed a gate, and ``let_in`` the cells with an accepted failure. ``levels``
+    contains the accepted cells that had failed the comparison with their history. On this day, a new history begins for
+    the cells in ``anew``, or for all cells if ``is_new`` is true.
     """
 
     failed: frozenset[Cell] = frozenset()
@@ -81,9 +81,9 @@ class DayOutcome:
 class Facts:
     """The facts of the day or window ``name``, by cell (metric, model, slice value).
 
-    ``measured`` has the values by cell, and ``compared`` the differences by cell and baseline; it is None without a
-    table ``comparisons``. ``metrics`` and ``models`` contain all names in the tables, including names that no rule
-    concerns. ``outcome`` has the results of the gates when the day was stored.
+    ``measured`` maps cells to values, and ``compared`` maps cells and baselines to differences; ``compared`` is None
+    without a table ``comparisons``. ``metrics`` and ``models`` contain all names in the tables. ``outcome`` contains
+    the results of the gates when the day was stored.
     """
 
     name: str
@@ -103,16 +103,16 @@ class Facts:
 
 @dataclass(frozen=True)
 class Standard:
-    """The earlier ``days`` to compare with, latest first. ``unread`` names the days whose tables cannot be read."""
+    """The earlier ``days`` for comparison, latest first. ``unread`` names the days with unreadable tables."""
 
     days: Sequence[Facts] = ()
     unread: Sequence[str] = ()
 
     @property
     def before(self) -> Facts | None:
-        """The last day without unaccepted failures, without the values whose failures were accepted on later days.
+        """The last day without unaccepted failures, except for values with failures accepted on later days.
 
-        None if there is no such day.
+        The result is None if there is no such day.
         """
         let_go: set[Cell] = set()
         for facts in self.days:
@@ -134,7 +134,7 @@ def facts_of(
     beside: Iterable[str] = (),
     disparities: pa.Table | None = None,
 ) -> Facts:
-    """Return the facts of the day or window ``name`` that concern ``rules``, or the models named in ``beside``."""
+    """Return the facts of the day or window ``name`` for the cells of ``rules`` and for the models in ``beside``."""
     beside = set(beside)
     rows = _rows_of_rules(metrics, rules, beside)
     measured = dict(zip(_cells(rows, "model"), IntervalEstimate.of(rows, "value"), strict=True))

@@ -1,4 +1,4 @@
-"""The history band of a value: the range in which a new value is expected, given the days before."""
+"""The history band of a value: the range expected for a new value from the days before."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Band:
 
     The centre is the mean of ``alike`` days. The scatter is computed from all ``days``, with ``degrees`` of freedom.
     ``strays`` is the number of outlying days, which are left out. ``usual`` is the standard error of a usual day (the
-    :data:`USUAL` quantile), which the scatter already includes. If ``by_weekday``, the centre is the mean of the days
-    with the judged day's weekday.
+    :data:`USUAL` quantile), which the scatter already includes. If ``by_weekday`` is true, the centre is the mean of
+    the days with the judged day's weekday.
 
     ``reach`` is a range that the band always contains, for histories with perhaps too little scatter; otherwise None.
     ``constant`` is None, or a value with its number of days, if most days (or all days of that weekday) have the same
-    value. In this case, the scatter does not say how far the value may move.
+    value. In this case, the scatter is uninformative.
     """
 
     centre: float
@@ -58,11 +58,11 @@ class Band:
     constant: tuple[float, int] | None = None
 
     def prediction(self, stderr: float | None) -> tuple[float, float]:
-        """Return the standard deviation of a new day with this ``stderr`` from the centre, and its degrees of freedom.
+        """Return the standard deviation of a new day's value, with this ``stderr``, from the centre, and its degrees.
 
-        The degrees are by Welch and Satterthwaite; the part of ``stderr`` beyond the usual error counts as known. A
-        deviation of 0 means that the history is uninformative. Hahn: Journal of the American Statistical Association
-        1970.
+        The degrees of freedom are by Welch and Satterthwaite; the part of ``stderr`` beyond the usual error counts as
+        known. A deviation of 0 means that the history is uninformative. Hahn: Journal of the American Statistical
+        Association 1970.
 
         Examples
         --------
@@ -131,7 +131,8 @@ def band_of(
 class _Fit(NamedTuple):
     """A fit of one mean per weekday, or of one mean for all days (under the key 0).
 
-    ``counts`` has the numbers of days. ``squares`` is the sum of squares about the means, with ``degrees`` of freedom.
+    ``counts`` contains the numbers of days. ``squares`` is the sum of squares about the means, with ``degrees`` of
+    freedom.
     """
 
     means: Mapping[int, float]
@@ -203,7 +204,7 @@ def _furthest(degrees: int, days: int) -> float:
 
 
 def own_error(estimate: IntervalEstimate) -> float | None:
-    """Return the standard error of a value, or else (as for percentiles) a quarter of its interval; None if unknown."""
+    """Return a value's standard error, or (for percentiles) a quarter of its interval's width; None if unknown."""
     stderr = estimate.stderr
     if stderr is None and estimate.low is not None and estimate.high is not None:
         stderr = (estimate.high - estimate.low) / 4
@@ -212,9 +213,9 @@ def own_error(estimate: IntervalEstimate) -> float | None:
 
 @dataclass(frozen=True)
 class Past:
-    """The earlier ``days`` that a value is compared with, latest first, as pairs of a name and a value.
+    """The earlier ``days`` for the comparison of a value, latest first, as pairs (name, value).
 
-    ``left_out`` counts the other days by reason. ``anew`` is the day with which the history begins anew, or None.
+    ``left_out`` counts the other days by reason. ``anew`` is the day on which a new history begins, or None.
     """
 
     days: Sequence[tuple[str, IntervalEstimate]]
@@ -223,11 +224,11 @@ class Past:
 
 
 def past_of(cell: Cell, definition: str | None, standard: Standard, most: int) -> Past:
-    """Return the earlier days, at most ``most``, to compare with a value of ``cell`` under this ``definition``.
+    """Return at most ``most`` earlier days for the comparison of a value of ``cell`` with this ``definition``.
 
     A cell is a metric of a model for a slice value. A day on which the value failed is left out, unless a person has
-    accepted the failure. The history begins with the last day marked as a new beginning. It also begins with two
-    accepted failures in a row, which count as a new level.
+    accepted the failure. The history begins with the last day marked as a new beginning. Two accepted failures in a row
+    count as a new level, with which the history begins as well.
     """
     left_out = dict.fromkeys(("on which it failed", "of another definition", "without a value"), 0)
     days: list[tuple[str, IntervalEstimate]] = []
@@ -262,7 +263,7 @@ class AsBefore(GateKind):
     compares, reads_history = True, True
 
     def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> GateVerdict:
-        """Judge whether the value is inside its history band, at both ends or only at the worse end."""
+        """Return the verdict on whether the value is inside its history band, at both ends or only at the worse end."""
         options = evidence.history
         past = past_of(cell, estimate.definition, evidence.standard, options.days)
         key, value, days = VerdictKey(rule.gate, rule.kind, cell), float(estimate.value or 0.0), _days(len(past.days))

@@ -1,4 +1,4 @@
-"""The judge, which applies rules to facts and so reaches verdicts. Missing and undefined values always fail."""
+"""The judge: the application of rules to facts, with verdicts as result. Missing and undefined values always fail."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sparkrank.metrics.slices import ALL
 
 @dataclass(frozen=True)
 class Judge:
-    """A judge, which applies ``rules`` to days and windows.
+    """The judge of days and windows by ``rules``.
 
-    ``better`` says for each metric whether higher is better; None means that no direction is better. ``level`` is the
-    confidence level of the intervals. Metrics in ``without_interval`` never have an interval. Slice values with fewer
-    than ``least_groups`` groups are left out. Two models are not compared if the share of groups with a value from only
-    one of them exceeds ``most_unpaired``.
+    ``better`` maps each metric to whether higher is better (None: no direction is better). ``level`` is the confidence
+    level of the intervals. Metrics in ``without_interval`` never have an interval. Slice values with fewer than
+    ``least_groups`` groups are left out. Two models are not compared if the share of groups with a value of only one
+    model exceeds ``most_unpaired``.
     """
 
     rules: Sequence[Rule]
@@ -34,7 +34,7 @@ class Judge:
 
     @property
     def needed_days(self) -> int:
-        """The number of earlier days needed. Rules with wildcards need at least one, to notice vanished values."""
+        """The number of earlier days that rules need. A rule with wildcards needs one, to notice vanished values."""
         days = [KINDS[rule.kind].needed_days(self.history) for rule in self.rules]
         return max(days, default=0) or int(any(rule.has_wildcards for rule in self.rules))
 
@@ -51,7 +51,7 @@ class Judge:
         return {rule.against for rule in self.rules if rule.against is not None}
 
     def verdicts(self, facts: Facts | None, name: str, standard: Standard = NO_STANDARD) -> list[GateVerdict]:
-        """Return at least one verdict per rule on the day or window ``name``; ``facts`` is None if it has no tables."""
+        """Return at least one verdict per rule on the day or window ``name``. ``facts`` is None without tables."""
         return [verdict for rule in self.rules for verdict in self._of_rule(rule, facts, name, standard)]
 
     def _of_rule(self, rule: Rule, facts: Facts | None, name: str, standard: Standard) -> list[GateVerdict]:

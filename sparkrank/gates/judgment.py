@@ -1,4 +1,4 @@
-"""The gate verdicts on a day or window, together with their acceptance by a person."""
+"""The verdicts of gates on a day or window, together with a person's acceptance of failures."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sparkrank.gates.verdicts import GateVerdict, exit_code, gates_table
 
 @dataclass(frozen=True)
 class Judgment:
-    """The ``verdicts`` on the day or window ``name``; ``facts`` is None if it has no tables.
+    """The judgment of the day or window ``name``: its ``verdicts``, and its ``facts`` (None without tables).
 
-    ``acceptance`` has the time and the reason of a person's acceptance. ``dropped`` is the reason given for an earlier
-    acceptance that is no longer valid, because the result has changed. ``stored_warnings`` has the warnings of the
-    stored run that was judged, and a sentence for each exceeded limit.
+    ``acceptance`` contains the time and the reason of a person's acceptance. ``dropped`` is the reason given for an
+    earlier acceptance that is no longer valid, because the result has changed. ``stored_warnings`` contains the
+    warnings of the stored run that was judged, and a sentence for each exceeded limit.
     """
 
     name: str
@@ -36,17 +36,17 @@ class Judgment:
         return exit_code(verdict.check for verdict in self.verdicts)
 
     def verdict(self) -> DayVerdict:
-        """Return the verdict on the whole day or window, which depends on the gates and on the run's warnings."""
+        """Return the verdict on the whole day or window, from the gates and the run's warnings."""
         return day_verdict((verdict.check for verdict in self.verdicts), len(self.stored_warnings))
 
     @property
     def table(self) -> pa.Table:
-        """The ``gates`` table, with one row per verdict."""
+        """The table ``gates``, with one row per verdict."""
         return gates_table(self.verdicts, self.facts)
 
     @property
     def warnings(self) -> list[str]:
-        """One warning if an earlier acceptance is no longer valid; otherwise an empty list."""
+        """A list with a warning if an earlier acceptance is no longer valid; otherwise an empty list."""
         if self.dropped is None:
             return []
         sentence = f'{self.name} was accepted ("{shorten(self.dropped)}") with another result: that no longer holds'

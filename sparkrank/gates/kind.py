@@ -1,4 +1,4 @@
-"""The base class of gate kinds, and the evidence from which a gate kind reaches a verdict."""
+"""The base class of gate kinds, and the evidence for the verdict of a gate kind."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ DAYS_OF_WEEK = 7
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a gate kind reads besides the value: the ``facts`` of a day, the earlier days (``standard``), and settings.
+    """The evidence for a verdict besides the value: a day's ``facts``, the earlier days (``standard``), and settings.
 
-    :class:`sparkrank.gates.judge.Judge` explains the settings.
+    The settings are those of :class:`sparkrank.gates.judge.Judge`.
     """
 
     facts: Facts
@@ -41,7 +41,7 @@ class Evidence:
 class GateKind:
     """The base class of a kind of gate condition.
 
-    To add a kind, write a subclass in a separate module, and register it in :data:`sparkrank.gates.register.KINDS`.
+    A new kind needs a subclass in a module of its own, and a line in :data:`sparkrank.gates.register.KINDS`.
     """
 
     name: ClassVar[str]  # the name in the column ``kind`` of the ``gates`` table
@@ -75,10 +75,10 @@ class GateKind:
     def covers(self, rule: Rule, cell: Cell, better: Mapping[str, bool | None], history: History) -> bool:
         """Return whether ``rule`` concerns ``cell`` (metric, model, slice value).
 
-        The class :class:`sparkrank.gates.judge.Judge` explains ``better``.
+        ``better`` and ``history`` are those of :class:`sparkrank.gates.judge.Judge`.
         """
         return rule.covers(cell) and not (self.needs_direction(history) and better.get(cell.metric, True) is None)
 
     def verdict(self, rule: Rule, cell: Cell, estimate: IntervalEstimate, evidence: Evidence) -> GateVerdict:
-        """Return the verdict of ``rule`` on ``cell`` (metric, model, slice value). Its value must be defined."""
+        """Return the verdict of ``rule`` on ``cell`` (metric, model, slice value), whose value must be defined."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Gates that compare two models on the same day: a model must be equivalent to another, or not worse than another."""
+"""Gates on the difference between two models on the same day: a model must be equivalent to another, or not worse."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class _Difference(GateKind):
 
 
 class NotWorse(_Difference):
-    """The condition that a model is not worse than another model by more than a margin."""
+    """The condition that a model is worse than another model by at most a margin."""
 
     name, phrase = "not_worse_than", "not worse than"
     is_directed = True

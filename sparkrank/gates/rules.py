@@ -1,4 +1,4 @@
-"""The rules of gates. Each rule finds the rows of the ``metrics`` table that it concerns."""
+"""The rules of gates, and the rows of the table ``metrics`` that each rule concerns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EVERYTHING = re.compile(r"\*+")
 
 
 class Cell(NamedTuple):
-    """The subject of one row of the ``metrics`` table: a metric of a model, for a slice value or the whole day.
+    """The subject of one row of the table ``metrics``: a metric of a model, for a slice value or the whole day.
 
     For the whole day, ``slice`` and ``slice_value`` are :data:`~sparkrank.metrics.slices.ALL`.
     """
@@ -31,7 +31,7 @@ class Cell(NamedTuple):
 
     @property
     def shown_slice(self) -> str:
-        """The slice and its value as a person writes them, or an empty string for the whole day."""
+        """The slice and its value as text, or an empty string for the whole day."""
         return "" if self.slice == ALL else f"{self.slice}={shown_value(self.slice_value, self.slice)}"
 
 
@@ -43,7 +43,7 @@ class Margin:
     relative: bool = False
 
     def of(self, value: float) -> float:
-        """Return the margin in units of the metric, given the baseline's ``value``."""
+        """Return the margin in units of the metric. ``value`` is that of the baseline."""
         return abs(value) * self.amount if self.relative else self.amount
 
     def __str__(self) -> str:
@@ -52,9 +52,9 @@ class Margin:
 
 @dataclass(frozen=True)
 class History:
-    """The settings for comparing a day with the last ``days`` days, of its own weekday if ``same_weekday``.
+    """The settings for comparing a day with the last ``days`` days, of its weekday if ``same_weekday`` is true.
 
-    They give a band, the expected range. ``sides`` says whether a value fails beyond either end or only beyond the
+    These days determine a band, the expected range. By ``sides``, a value fails beyond either end or only beyond the
     worse end. The band is as strict as ± ``width`` standard deviations of a normal distribution with known parameters.
     If ``rhythm`` is ``weekly`` and the weekdays differ, each weekday has its own mean. A band needs at least
     ``least_days`` days.
@@ -70,13 +70,14 @@ class History:
 
 @dataclass(frozen=True)
 class Rule:
-    """One condition of a gate. A gate with both ``min`` and ``max`` has two rules.
+    """A rule: one condition of a gate. A gate with both ``min`` and ``max`` has two rules.
 
     ``metrics`` and ``models`` are the metrics and models in the spec that match the patterns ``metric`` and ``model``.
-    ``slice_patterns`` has pairs of patterns, one for a slice column and one for its value. If there are none, the rule
-    concerns the whole day. ``slices`` has the columns of each matching slice. ``against`` is the model to compare
-    with, or None. ``undecided`` says what an undecided verdict means for the day, and ``correction`` is the correction
-    for multiple tests. ``absent`` has the pairs (metric, model) without a value, because the model reads another label.
+    ``slice_patterns`` contains pairs of patterns, one for a slice column and one for its value; without any, the rule
+    concerns the whole day. ``slices`` contains the columns of each matching slice. ``against`` is the model to compare
+    with, or None. ``undecided`` is the policy for an undecided verdict (``pass``, ``warn`` or ``fail``), and
+    ``correction`` the correction for multiple tests. ``absent`` contains the pairs (metric, model) without a value,
+    because the model reads another label.
     """
 
     gate: str
@@ -96,14 +97,14 @@ class Rule:
 
     @property
     def has_wildcards(self) -> bool:
-        """Whether a pattern of the rule has wildcards. A value that only a wildcard matches could vanish unnoticed."""
+        """Whether a pattern of the rule has wildcards. A value matched only by a wildcard could vanish unnoticed."""
         patterns = [self.metric, self.model or "*", *itertools.chain.from_iterable(self.slice_patterns)]
         return any(pattern is not None and is_pattern(pattern) for pattern in patterns)
 
     def covers(self, cell: Cell) -> bool:
         """Return whether the rule concerns ``cell`` (metric, model, slice value).
 
-        It never concerns the model ``against``.
+        A rule never concerns the model ``against``.
         """
         if cell[:2] in self.absent or not matches(cell.model, self.model or "*"):
             return False
@@ -114,7 +115,7 @@ class Rule:
     def cells(self, values: Iterable[tuple[str, str | None]]) -> list[Cell]:
         """Return the cells (metric, model, slice value) that the rule concerns.
 
-        These are the cells named without wildcards, and the cells of matching pairs of slice and value in ``values``.
+        These are the cells named without wildcards, and the cells of the pairs (slice, value) in ``values`` that match.
         """
         if not self.slice_patterns:
             places: list[tuple[str, str | None]] = [(ALL, ALL)]
@@ -150,7 +151,7 @@ def is_pattern(text: str) -> bool:
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Return whether ``text`` matches or equals ``pattern`` (the name of a metric can itself contain a bracket)."""
+    """Return whether ``text`` matches or equals ``pattern``, because the name of a metric can contain a bracket."""
     return text == pattern or (is_pattern(pattern) and fnmatch.fnmatchcase(text, pattern))
 
 
@@ -180,9 +181,9 @@ def covers_slice(slice_patterns: tuple[tuple[str, str | None], ...], slice_: str
 
 
 def slice_parts(columns: tuple[str, ...], value: str | None) -> dict[str, str | None]:
-    """Split the ``value`` of a slice into a value for each column.
+    """Return the value of each of the ``columns`` in ``value``, a value of their slice.
 
-    A joint value has commas between the values of columns. Other commas are escaped with a backslash.
+    Commas separate the values of columns. Other commas are escaped with a backslash.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The verdicts of gates on a day or window, the ``gates`` table made from them, and the exit code."""
+"""The verdicts of gates on a day or window, and the table ``gates`` and the exit code that follow from them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LEAST_DIGITS = 3  # the fewest significant digits of numbers in messages
 
 
 class VerdictKey(NamedTuple):
-    """The key of a verdict within a day or window: the gate, its kind, and the cell (metric, model, slice value)."""
+    """The key of a verdict within a day or window: the gate, the kind, and the cell (metric, model, slice value)."""
 
     gate: str
     kind: str
@@ -40,20 +40,20 @@ class CheckVerdict(NamedTuple):
     def stops(self) -> bool:
         """Whether this verdict keeps the day from passing.
 
-        An unaccepted failure does, and so does an unaccepted undecided verdict whose policy is ``fail``.
+        Unaccepted failures do, and so do unaccepted undecided verdicts with the policy ``fail``.
         """
         return not self.is_accepted and (self.verdict == "fail" or (self.verdict, self.policy) == ("undecided", "fail"))
 
 
 @dataclass(frozen=True)
 class GateVerdict:
-    """A verdict of a gate, which becomes a row of the ``gates`` table.
+    """A verdict of a gate: a row of the table ``gates``.
 
-    ``value`` has the interval from ``low`` to ``high``; ``against`` is the other model, ``accepted`` a person's reason
-    for accepting the verdict. ``number`` is the number under test, which is the value or the difference. If nothing had
+    The interval of ``value`` is from ``low`` to ``high``. ``against`` is the other model, and ``accepted`` a person's
+    reason for accepting the verdict. ``number`` is the number under test: the value or the difference. If nothing had
     changed, ``number`` would be near ``expected``, with standard deviation ``deviation`` and ``degrees`` of freedom.
     ``expected`` is None if the expected value can only be estimated from other days. ``sign`` is 1 if lower is worse,
-    and -1 if higher is worse. If values in both directions are worse, ``other`` is the second bound.
+    and -1 if higher is worse. If both directions are worse, ``other`` is the second bound.
 
     A ``p`` of None means that there was no test. ``p_adjusted`` is corrected for all ``tests`` of the gate; if the
     verdict is a failure, it is at most ``alpha``. ``left_out`` counts the slice values with too few groups.
@@ -93,9 +93,9 @@ class GateVerdict:
 
     @property
     def distance(self) -> float:
-        """The distance of the value under test beyond the bound, in standard errors.
+        """The distance of the number under test beyond the bound, in standard errors.
 
-        It is negative on the good side, and infinite without a value or bound.
+        The distance is negative on the good side, and infinite without a number or a bound.
         """
         if self.number is None or self.bound is None:
             return math.inf
@@ -161,7 +161,7 @@ def _corrected(verdict: GateVerdict, otherwise: VerdictWord) -> GateVerdict:
 def with_acceptances(
     verdicts: Iterable[GateVerdict], reasons: Mapping[VerdictKey, tuple[tuple[float | None, ...], str]]
 ) -> list[GateVerdict]:
-    """Return the verdicts, marked as accepted where a person has accepted the same verdict with the same numbers.
+    """Return ``verdicts``, marked as accepted if a person has accepted the same verdict with the same numbers.
 
     ``reasons`` maps the key of each accepted verdict to its numbers at that time and to the person's reason.
     """
@@ -183,7 +183,7 @@ def exit_code(checks: Iterable[CheckVerdict]) -> int:
 
 
 def gates_table(verdicts: Iterable[GateVerdict], facts: Facts | None) -> pa.Table:
-    """Make the ``gates`` table, with one row for each verdict in ``verdicts``."""
+    """Return the table ``gates``, with one row for each of ``verdicts``."""
     rows = [
         {
             **vars(verdict),  # the schema selects the columns

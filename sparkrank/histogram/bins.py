@@ -1,7 +1,7 @@
 """The rules that assign scores to bins. No rule depends on the range of the scores.
 
 Each bin has a representative score. The number of a bin is the bit pattern of this score as a float64, rearranged so
-that numbers sort as scores do. So the bins of different machines and days match without agreeing on edges first.
+that numbers sort like scores. So the bins of all machines and days match without an exchange of edges.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class BinRule:
     """A rule that assigns scores to bins. ``kind`` names the rule. 0.0 and -0.0 always share a bin.
 
     By ``bits``, scores share a bin if they agree in sign, exponent and ``size`` bits of the mantissa. By ``digits``,
-    they do if they are equal when rounded to ``size`` decimals. By ``bins``, there are ``size`` bins of equal width
-    from 0 to 1; a bin contains its lower edge, the last bin also its upper edge, and scores outside [0, 1] belong to
-    the nearest bin. By ``exact``, only equal scores share a bin. ``rel`` is the lowest relevant label; if it is None,
-    all labels above 0 are relevant. ``judging`` names the label to read, if there are several, and the rows to include,
+    scores share a bin if they are equal when rounded to ``size`` decimals. By ``bins``, there are ``size`` bins of
+    equal width from 0 to 1; a bin contains its lower edge, the last bin also its upper edge, and scores outside [0, 1]
+    belong to the nearest bin. By ``exact``, only equal scores share a bin. ``rel`` is the lowest relevant label; if it
+    is None, all labels above 0 are relevant. ``judging`` names the label, if there are several, and the included rows,
     in the syntax of metrics.
 
     Examples
@@ -86,7 +86,7 @@ class BinRule:
         return bin_scores(self.numbers(scores))
 
     def width(self, snapped: Floats) -> Floats:
-        """Return the width of each bin, given the bin scores ``snapped``; 0 if the bin is a single score."""
+        """Return the width of each bin from ``snapped``, the bin scores; 0 if the bin is a single score."""
         if self.kind == "exact":
             return np.zeros(len(snapped))
         if self.kind == "bins":
@@ -98,7 +98,7 @@ class BinRule:
 
 
 def score_sums(rule: BinRule, bins: Ints, weight: Floats, offset: Floats) -> Floats:
-    """Return the sum of the scores in each bin, from the ``weight`` (or number of rows) and ``offset`` of the bin."""
+    """Return the sum of scores in each bin: ``weight`` (or rows) · bin score + ``offset`` · width of the bin / 2^32."""
     score = bin_scores(bins)
     inside = offset * (rule.width(score) / OFFSET_UNITS)
     with np.errstate(over="ignore"):  # scores near the largest float add up to infinity, which is right

@@ -1,6 +1,6 @@
 """Counts of rows by score bin.
 
-Compiled loops count in an array if bins are close together; otherwise rows are sorted.
+Compiled loops count rows in an array if bins are close together; otherwise rows are sorted.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ NO_GAPS = np.empty(0, np.int64)
 
 
 class Places(NamedTuple):
-    """The layout of an array of ``span`` counts, indexed by code from ``lowest`` up.
+    """The layout of an array of ``span`` counts by the code of a bin, from the code ``lowest`` up.
 
-    Pages of codes without rows are skipped. ``gaps`` has the number of codes skipped before each page of the array.
+    Pages (blocks) of codes without rows are skipped. ``gaps`` contains the number of codes skipped before each page of
+    the array.
     """
 
     lowest: int
@@ -39,9 +40,9 @@ class Places(NamedTuple):
 
 
 def page_gaps(filled: Flags) -> tuple[int, Ints, Ints]:
-    """Return the number of elements in ``filled`` pages, and two arrays of the elements skipped.
+    """Return the number of elements in pages (blocks) that are ``filled``, and two arrays of the elements skipped.
 
-    The first array has the elements skipped before each filled page, the second those before every page.
+    The first array contains the elements skipped before each filled page, the second those before every page.
     """
     pages = np.flatnonzero(filled)
     gaps = (pages - np.arange(len(pages))) << PAGE_BITS
@@ -65,7 +66,7 @@ def count_by_loops(
     segments: Segments,
     owner: Codes | None = None,
 ) -> SegmentCounts | None:
-    """Count the rows in each bin by compiled loops. None if pages with rows need more than ``most`` elements."""
+    """Count the rows in each bin by compiled loops. Return None if this needs more than ``most`` elements."""
     cut, scores = loop_coding(coding), rows.wide()
     before = _NO_INTS
     if places.span > most:
@@ -104,7 +105,7 @@ def count_by_loops(
 
 
 def filled_places(counted: Ints) -> tuple[Ints, Ints, Ints]:
-    """Return the indices of the nonzero elements of ``counted``, and the numbers of relevant and other rows in each."""
+    """Return the indices of nonzero elements of ``counted``, and the numbers of relevant and other rows in each."""
     place, pos, neg = (np.empty(np.count_nonzero(counted), np.int64) for _ in range(3))
     native.blocks.kept(counted, place, pos, neg)
     return place, pos, neg
@@ -115,7 +116,7 @@ def has_loop(coding: Coding) -> bool:
 
 
 def loop_coding(coding: Coding) -> tuple[int, float]:
-    """Return the arguments with which compiled loops compute the same codes of scores as ``coding``."""
+    """Return the arguments by which compiled loops compute the same codes of scores as ``coding``."""
     if isinstance(coding, LeadingBits):
         return native.blocks.LEADING_BITS, coding.dropped
     if isinstance(coding, Decimals):
@@ -131,7 +132,8 @@ DENSE_BINS_PER_ROW = 4
 class SegmentCounts(NamedTuple):
     """Bins of all segments, with columns as in :class:`sparkrank.states.ScoreHistogram`.
 
-    Segment i has the bins ``starts[i]:starts[i + 1]``. ``weighted_rows`` has the numbers of rows if they are weighted.
+    The bins of segment i are ``starts[i]:starts[i + 1]``. ``weighted_rows`` contains the numbers of weighted rows, or
+    is None without weights.
     """
 
     bins: Ints
@@ -147,7 +149,7 @@ def count_segments(
 ) -> SegmentCounts:
     """Count the ``rows`` of each segment by bin.
 
-    If ``owner`` is given, it has the index of each row's group, and ``segments`` are segments of groups. In the result,
+    If ``owner`` is given, it contains the index of each row's group, and ``segments`` divides groups. In the result,
     ``offset`` is the sum of score minus bin score over the rows of each bin, in units of the bin's width / 2^32; it is
     0 if ``sums`` is false. For weighted rows, ``pos``, ``neg`` and ``offset`` are weighted sums of six floats.
     """

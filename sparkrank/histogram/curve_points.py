@@ -1,4 +1,4 @@
-"""The points of the ROC and PR curves, thinned for drawing with hardly any change in the area under the curve."""
+"""The points of ROC and PR curves, reduced for drawing with hardly any change in the area under the curve."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Points:
 
 
 def roc_points(sweep: Sweep, scores: Floats) -> Points:
-    """Return the point (0, 0), then false and true positive rate at the score of each bin.
+    """Return the point (0, 0), then the false and the true positive rate at the score of each bin.
 
     The result is empty if all rows are of one class.
     """
@@ -56,12 +56,12 @@ def pr_points(sweep: Sweep, scores: Floats) -> Points:
 
 
 def pr_area(points: Points) -> float:
-    """Return the average precision, which sums each step of recall times the precision at the end of the step."""
+    """Return the average precision: the sum of each step of recall times the precision at the end of the step."""
     return float(np.sum(np.diff(points.x, prepend=0.0) * points.y))
 
 
 def point_of(curve: str, best: OperatingPoint, day: Extent) -> Points:
-    """Return ``best`` as a point of the curve ``roc`` or ``pr``. ``day`` must have rows of both classes for ROC.
+    """Return ``best`` as a point of the ``curve`` ``roc`` or ``pr``. For ROC, ``day`` must include both classes.
 
     For PR, some relevant row must be predicted positive.
     """
@@ -74,7 +74,7 @@ def point_of(curve: str, best: OperatingPoint, day: Extent) -> Points:
 def thinned(points: Points, most: int, area: Callable[[Points], float]) -> Points:
     """Return at most ``most`` of the ``points``, or more if the area would change by more than :data:`AREA_MOVES`.
 
-    The curve is divided into steps of equal length. The result has the first point of each step and both ends of each
+    The curve is divided into steps of equal length. The result is the first point of each step and both ends of each
     jump.
     """
     count = len(points.x)
@@ -102,7 +102,7 @@ SKETCHED_AT_ONCE = 2**17  # bins
 def sketched(histogram: ScoreHistogram) -> ScoreHistogram:
     """Return the rows of ``histogram`` in coarser bins of the kind ``bits``, without score sums.
 
-    The bins of ``histogram`` must be single scores.
+    Each bin of ``histogram`` must be a single score.
     """
     rule = BinRule("bits", SKETCH_BITS, histogram.rule.rel, histogram.rule.judging)
     starts = range(0, len(histogram.numbers), SKETCHED_AT_ONCE)

@@ -26,7 +26,7 @@ def is_dense(span: int, parts: Sequence[NDArray[np.integer[Any]]]) -> bool:
 
 
 class Whole(NamedTuple):
-    """Integers, stored as the lowest number (``least``) and the amounts ``above`` it, in any integer type."""
+    """Integers, stored as the lowest (``least``) and the differences from it (``above``), in any integer type."""
 
     least: int
     above: NDArray[np.integer[Any]]
@@ -41,7 +41,7 @@ class Whole(NamedTuple):
 
 
 class CodedBins(NamedTuple):
-    """The bins of one histogram. ``fill(codes)`` writes the bins' ascending codes into an array.
+    """The bins of one histogram. ``fill(codes)`` writes the ascending codes of the bins into the array ``codes``.
 
     ``pos`` and ``neg`` are the amounts of positives and negatives. ``offset`` is None if all are 0.
     """
@@ -62,7 +62,7 @@ class MergedBins(NamedTuple):
 
 
 def merge_by_loops(coding: Coding, scores: Range, parts: Sequence[CodedBins]) -> MergedBins | None:
-    """Merge the bins of histograms (``parts``) by compiled loops. None if bins lie too far apart or sums overflow."""
+    """Return the merged bins of histograms (``parts``) by loops; None if bins are too far apart or sums overflow."""
     lowest, highest = coding.codes(np.array(scores)).tolist()
     span = highest - lowest + 1
     offsets = [part.offset for part in parts if part.offset is not None]
@@ -105,7 +105,7 @@ def codes_of(coding: Coding, bins: Ints) -> Ints:
 class JoinedInPlace:
     """Bins joined in an array of ``span`` elements.
 
-    ``places`` has the indices of each histogram's bins, ``filled`` all indices.
+    ``places`` contains the indices of each histogram's bins, ``filled`` all indices.
     """
 
     bins: Ints
@@ -122,7 +122,7 @@ class JoinedInPlace:
 
 @dataclass(frozen=True)
 class JoinedBySorting:
-    """Joined bins that are far apart. ``order`` sorts them, and ``first`` has the start of each run of equal bins."""
+    """Joined bins that are far apart. ``order`` sorts the bins. ``first`` is the start of each run of equal bins."""
 
     bins: Ints
     order: Ints
@@ -154,6 +154,6 @@ def merge_bins(rule: BinRule, bins: Sequence[Ints]) -> JoinedInPlace | JoinedByS
 
 
 def range_of(bins: Sequence[Ints]) -> Range:
-    """Return the scores of the lowest and the highest bin in any array of ``bins``. Each array is ascending."""
+    """Return the scores of the lowest and the highest bin in all arrays of ``bins``. Each array ascends."""
     ends = np.array([min(numbers[0] for numbers in bins), max(numbers[-1] for numbers in bins)])
     return Range(*bin_scores(ends).tolist())

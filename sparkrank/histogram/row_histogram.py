@@ -1,4 +1,4 @@
-"""A histogram that keeps single rows. It is used if most bins have one row, as is common if a bin is a score.
+"""A histogram that keeps single rows, for bins with mostly one row each, as is common for exact bins.
 
 A row takes 9 bytes, or 17 with a weight; a bin would take 32 bytes, or 160 with limbs (floats of exact sums). Rows are
 kept in sorted runs.
@@ -35,7 +35,7 @@ _NO_WEIGHTS = np.empty(0)
 class BinnedRows(NamedTuple):
     """Rows in ascending order of bin number.
 
-    ``relevant`` has a flag per row. If ``weights`` is None, each weight is 1.
+    ``relevant`` contains a flag per row. If ``weights`` is None, each weight is 1.
     """
 
     bins: Ints
@@ -59,7 +59,7 @@ class BinnedRows(NamedTuple):
 
 
 def sorted_rows(runs: Sequence[BinnedRows], are_sorted: bool = True) -> BinnedRows:
-    """Merge ``runs`` (at least one) into rows sorted by bin. ``are_sorted`` tells whether each run is sorted."""
+    """Merge ``runs`` (at least one) into rows sorted by bin. ``are_sorted`` is true if each run is sorted."""
     rows, weighted = sum(len(run.bins) for run in runs), runs[0].weights is not None
     ensure_free(rows * (17 if weighted else 9), "sorting rows by exact bins")
     if not native.runs("order of rows"):
@@ -86,7 +86,7 @@ BIN_BYTES = 32  # the number, both counts and the offset of a bin
 
 
 class RowHistogram(ScoreHistogram):
-    """A histogram of single rows, in one or more sorted ``runs``. Bins are computed only when a caller reads them."""
+    """A histogram of single rows, in one or more sorted ``runs``. Bins are computed when a caller reads them."""
 
     runs: tuple[BinnedRows, ...]
 

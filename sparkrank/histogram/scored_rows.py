@@ -22,24 +22,24 @@ FARTHEST = 2.0**32  # a billion squares of numbers up to a thousandth of this st
 
 @dataclass(frozen=True)
 class RowSum:
-    """A sum over rows, chosen by ``name``.
+    """A sum over rows: one of the sums below, by ``name``.
 
-    A row has the weight w and the score s. y is 1 if the label is relevant at the level ``rel``, else 0. The sums are
-    ``rows`` = Σ 1, ``weight`` = Σ w, ``positives`` = Σ w·y, ``negatives`` = Σ w·(1-y), ``predicted`` = Σ w over rows
-    with s >= ``threshold``, ``true_positives`` = Σ w·y over the same rows, ``scores`` = Σ w·s, ``squared_error`` =
+    A row has the weight w and the score s. y is 1 if the label is relevant at the threshold ``rel``, else 0. The sums
+    are ``rows`` = Σ 1, ``weight`` = Σ w, ``positives`` = Σ w·y, ``negatives`` = Σ w·(1-y), ``predicted`` = Σ w over
+    rows with s >= ``threshold``, ``true_positives`` = Σ w·y over the same rows, ``scores`` = Σ w·s, ``squared_error`` =
     Σ w·(s-y)², and ``log_loss`` = Σ w·l, where l is -log s if y is 1, else -log(1-s). ``outside`` is the number of rows
     whose score is outside [0, 1].
 
-    The sums over the rows that have a label z, a number, are ``judged`` = Σ w, ``residuals`` = Σ w·(s-z),
+    The sums over the rows with a label z, a number, are ``judged`` = Σ w, ``residuals`` = Σ w·(s-z),
     ``absolute_residuals`` = ``Σ w·|s-z|``, ``squared_residuals`` = Σ w·(s-z)², ``labels`` = Σ w·z, and
     ``squared_labels`` = Σ w·z². ``beyond`` is the number of these rows with a score or label beyond ±:data:`FARTHEST`;
-    other sums omit them. ``judging`` names the label to read, if there are several, and the rows to include, in the
-    syntax of metrics.
+    other sums omit them. ``judging`` names the label, if there are several, and the included rows, in the syntax of
+    metrics.
 
     For logged actions, let v = s / propensity, at most ``clip``, let the label z be the reward, and let q and p be the
     estimated rewards of the action and of the policy. The sums are ``weights`` = Σ w·v, ``squared_weights`` = Σ w·v²,
     ``rewards`` = Σ w·v·z, and ``corrected`` = Σ w·(p + v·(z - q)). ``clipped`` is the number of rows with s /
-    propensity above ``clip``, and ``slates`` the number of groups with any of the rows.
+    propensity above ``clip``, and ``slates`` the number of groups with any logged action.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class LoggedActions:
     """Logged actions, with the ``propensity`` and the ``group`` of each action.
 
     ``estimate`` is the expected reward of the action, and ``policy_estimate`` that of the evaluated policy. Both are
-    None without columns for them.
+    None if the input has no columns of estimates.
     """
 
     propensity: Floats
@@ -80,8 +80,8 @@ class LoggedActions:
 class ScoredRows:
     """Rows with scores that are not NaN. Arrays for a single sum are computed a few thousand rows at a time.
 
-    ``relevant`` returns flags of relevant rows, given the lowest relevant label. ``judged`` flags rows with a label;
-    None means all rows. ``weights`` of None means that each weight is 1.
+    ``relevant`` is a function from the lowest relevant label to flags of relevant rows. ``judged`` flags rows with a
+    label (None: all rows). If ``weights`` is None, each weight is 1.
     """
 
     scores: NDArray[np.floating[Any]]
@@ -101,7 +101,7 @@ class ScoredRows:
 
     @cached
     def taken(self, threshold: float) -> Flags:
-        """Return a flag for each row that says whether its score, as float64, is at least ``threshold``."""
+        """Return flags of the rows with a score, as float64, of at least ``threshold``."""
         taken: Flags = self.wide() >= threshold
         return taken
 
@@ -150,12 +150,12 @@ class ScoredRows:
 
     @cached
     def beyond(self) -> Flags:
-        """Return flags of the rows with a label whose score or label is too far from 0 to be summed."""
+        """Return flags of the labelled rows with a score or label beyond ±:data:`FARTHEST`, which sums omit."""
         far: Flags = (np.abs(self.wide()) > FARTHEST) | (np.abs(self.labels.astype(np.float64)) > FARTHEST)
         return far if self.judged is None else far & self.judged
 
     def compared(self, part: slice) -> tuple[Floats, Floats]:
-        """Return the scores and labels in ``part``, both 0 for rows without a label or with a number too far from 0."""
+        """Return the scores and labels in ``part``, both 0 for rows without a label and for those of :meth:`beyond`."""
         left_out = self.beyond()[part]
         if self.judged is not None:
             left_out = left_out | ~self.judged[part]
@@ -174,7 +174,7 @@ class ScoredRows:
 
     @cached
     def known(self) -> Flags:
-        """Return a flag for each logged action that says whether its reward can be summed."""
+        """Return flags of the logged actions with a reward from -:data:`FARTHEST` to :data:`FARTHEST`."""
         within = ~self.beyond()
         return within if self.judged is None else within & self.judged
 
@@ -193,9 +193,9 @@ class ScoredRows:
         return ratios
 
     def corrected(self, part: slice, clip: float | None) -> Floats:
-        """Return, for each row in ``part``, the estimate for the policy, corrected by the reward.
+        """Return the estimated reward of the policy for each row in ``part``, corrected by the observed reward.
 
-        The correction is :meth:`ratios` · (reward - estimate of the action). The result is 0 without a known reward.
+        The correction is :meth:`ratios` · (reward - estimate for the action). The result is 0 without a known reward.
         """
         actions = self.actions
         assert actions.estimate is not None  # noqa: S101 - the metric reads both estimates
@@ -210,21 +210,21 @@ class ScoredRows:
 
     @cached
     def opens_slate(self) -> Flags:
-        """Return flags that mark one logged action of each group."""
+        """Return flags of one logged action of each group."""
         flags = np.zeros(len(self.scores), np.bool_)
         rows = np.flatnonzero(self.known())
         flags[rows[np.unique(self.actions.group[rows], return_index=True)[1]]] = True
         return flags
 
     def weight_where(self, flags: Flags, segments: Segments) -> Floats:
-        """Return the weight of flagged rows in each segment, as six floats that add up to it. Shape: (segments, 6)."""
+        """Return the total weight of flagged rows by segment, as six floats that add up to it. Shape: (segments, 6)."""
         if self.weights is None:
             return whole_limbs(segments.count_flagged(flags))
         rows = np.flatnonzero(flags)
         return exact_sums(self.weights[rows], segments.of(rows))
 
     def weighted_sum(self, values: Callable[[slice], Floats], segments: Segments) -> Floats:
-        """Return the sum of weights times ``values(slice)`` over each segment, as six floats that add up to it.
+        """Return Σ weight · ``values(slice)`` over each segment, as six floats that add up to it.
 
         Shape: (segments, 6).
         """

@@ -1,4 +1,4 @@
-"""The mergeable histogram of scores: counts of rows by bin and class. Most pooled metrics are computed from it."""
+"""The mergeable histogram of scores: counts of rows by bin and class, for most pooled metrics."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ AMOUNTS = ("pos", "neg", "offset")
 
 
 class ScoreSeries(NamedTuple):
-    """The key of a histogram. ``slice_value`` is None for the rows in which the column of the slice is missing."""
+    """The key of a histogram. ``slice_value`` is None for rows with null in the column of the slice."""
 
     model: str
     slice: str
@@ -40,8 +40,8 @@ class ScoreHistogram:
 
     ``bins`` are the numbers of the bins. ``pos`` and ``neg`` are the numbers of relevant and of other rows. ``offset``
     is the sum of score minus bin score, in units of the bin's width / 2^32. If rows are weighted, these three are
-    weighted sums in limbs (the floats that make up an exact sum) of shape (bins, 6), and ``count`` has the number of
-    rows; otherwise ``count`` is None.
+    weighted sums in limbs (the floats that make up an exact sum) of shape (bins, 6), and ``count`` contains the number
+    of rows; otherwise ``count`` is None.
     """
 
     rule: BinRule
@@ -53,13 +53,13 @@ class ScoreHistogram:
 
     @classmethod
     def empty(cls, rule: BinRule) -> ScoreHistogram:
-        """Return a histogram without bins. It can merge with every histogram of the same rule, weighted or not."""
+        """Return a histogram without bins, which merges with every histogram of the same rule, weighted or not."""
         none = np.empty(0, np.int64)
         return cls(rule, none, none, none, none)
 
     @classmethod
     def of_each(cls, rule: BinRule, rows: ScoredRows, sums: bool, segments: Segments = WHOLE) -> list[ScoreHistogram]:
-        """Return a histogram for each segment of the ``rows``. ``sums`` tells whether sums of scores are needed."""
+        """Return a histogram for each segment of the ``rows``. ``sums`` is true if sums of scores are needed."""
         bins, starts, *amounts = count_segments(rule, rows, sums, segments)
         return [
             cls(rule, bins[start:end], *(None if column is None else column[start:end] for column in amounts))  # type: ignore[arg-type]
@@ -117,7 +117,7 @@ class ScoreHistogram:
         return self.bins
 
     def part(self, start: int, end: int) -> ScoreHistogram:
-        """Return the histogram of only ``numbers[start:end]``. Its arrays share memory with this one."""
+        """Return the histogram of only ``numbers[start:end]``. Its arrays share memory with those of this histogram."""
         bins, pos, neg, offset = (column[start:end] for column in (self.bins, self.pos, self.neg, self.offset))
         return ScoreHistogram(self.rule, bins, pos, neg, offset, None if self.count is None else self.count[start:end])
 

@@ -1,6 +1,6 @@
-"""The threshold sweep over score bins, in the order of score or of empirical rate.
+"""The threshold sweep over score bins, in the order of score or of empirical rate (share of positives).
 
-It finds what each bin adds to a metric.
+The terms of a metric are the sums or highest values that the sweep adds up over bins.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def value_of(amount: Amount) -> float:
 class BinSteps:
     """Bins in the order of a sweep: their amounts of positives and negatives, numbers of rows, and sums of scores.
 
-    ``bins`` has their numbers, or is None if they are no longer bins of a rule.
+    ``bins`` contains the numbers of the bins, or is None if they are no longer bins of a rule.
     """
 
     pos: Amounts
@@ -45,7 +45,7 @@ class BinSteps:
 
 
 class RowSteps(NamedTuple):
-    """Rows in the order of a sweep, each in a bin of its own. ``relevant`` has a flag per row.
+    """Rows in the order of a sweep, each in a bin of its own. ``relevant`` contains a flag per row.
 
     If ``weights`` is None, each weight is 1. ``bins`` is as in :class:`BinSteps`.
     """
@@ -92,11 +92,10 @@ class Extent:
 class Sweep:
     """A sweep over some bins (``steps``) of a day, from the highest score or rate down.
 
-    ``day`` is the extent of the whole day, and ``above`` the extent of the bins that were swept before. ``pos`` and
-    ``neg`` are the amounts of each bin, ``tp`` and ``fp`` the amounts of the bin and all bins before it, and
-    ``positives`` and ``negatives`` the amounts of the day. Because the units of exact sums are fixed, all amounts are
-    multiplied by the power of two that scales the day's total to between 1/2 and 1. ``through`` is the extent of all
-    bins swept so far.
+    ``day`` is the extent of the whole day, and ``above`` the extent of the bins swept before. ``pos`` and ``neg`` are
+    the amounts of each bin, ``tp`` and ``fp`` the amounts of the bin and all bins before it, and ``positives`` and
+    ``negatives`` the amounts of the day. Because the units of exact sums are fixed, a power of two scales all amounts
+    so that the day's total is between 1/2 and 1. ``through`` is the extent of all bins swept so far.
 
     Examples
     --------
@@ -156,10 +155,10 @@ class Sweep:
 
 
 class Sweeps(Sweep):
-    """Sweeps over the same n bins of several days or subsets of groups, which are called days here.
+    """Sweeps over the same n bins of several days or subsets of groups (called days here).
 
     Arrays have shape (days, n), and the totals of days have shape (days, 1). The terms of these sweeps are float64 sums
-    in bin order, not exact sums. They are used for differences between subsets of groups.
+    in bin order, not exact sums. Differences between subsets of groups are computed from them.
     """
 
     def __init__(self, pos: Floats, neg: Floats, rows: Floats, least: float, score_sum: Floats | None = None) -> None:
@@ -190,10 +189,10 @@ def _shifted(taken: Floats, above: float) -> Floats:
 
 
 class OperatingPoint(NamedTuple):
-    """The end of a bin, where rows with at least the score ``threshold`` are predicted positive.
+    """A point of a sweep at the end of a bin: rows with at least the score ``threshold`` are predicted positive.
 
     ``tp`` and ``fp`` are the amounts of these rows as in a :class:`Sweep`. The better of two points is the greater
-    tuple: that of the higher ``value`` of the metric, then of more positives, then of the higher threshold.
+    tuple: by the ``value`` of the metric, then the positives, then the threshold.
     """
 
     value: float
@@ -209,8 +208,9 @@ _ABOVE_ALL = OperatingPoint(0.0, 0.0, math.inf, 0.0)  # no row is predicted posi
 class Terms:
     """The terms of a metric from some bins (for each day if there are several).
 
-    ``limbs`` has sums over bins, as the floats that make up exact sums. ``highest`` has highest values. ``hulls`` are
-    upper hulls of points of the bins, and ``best`` is where the first of ``highest`` is reached, for a single day.
+    ``limbs`` contains sums over bins, as the floats that make up exact sums. ``highest`` contains highest values.
+    ``hulls`` are upper hulls of points of the bins, and ``best`` is the point of the first of ``highest``, for a single
+    day.
 
     Examples
     --------
@@ -279,15 +279,15 @@ def average_precision_terms(sweep: Sweep) -> Terms:
 
 
 def separation_terms(sweep: Sweep) -> Terms:
-    """Return the highest TPR - FPR at the end of a bin, and its upper bound if the positives of a bin come first."""
+    """Return the highest TPR - FPR at the end of a bin, and the same with a bin's positives before its negatives."""
     tpr = _share(sweep.tp, sweep.positives)
     return Terms.of(highest=(tpr - _share(sweep.fp, sweep.negatives), tpr - _share(sweep.fp_above, sweep.negatives)))
 
 
 def partial_roc_terms(sweep: Sweep, max_fpr: float) -> Terms:
-    """Return three counts of the pairs of a positive and a negative below it, among the negatives up to ``max_fpr``.
+    """Return three counts of the pairs of a positive and a lower negative, among the negatives up to ``max_fpr``.
 
-    The three counts spread the positives of a bin evenly over its negatives, put them all first, and put them all last.
+    In the three counts, the positives of a bin are evenly among its negatives, all first, and all last.
     """
     in_pos, in_neg = magnified(sweep.positives), magnified(sweep.negatives)
     wide = np.minimum(sweep.fp, max_fpr * sweep.negatives) - sweep.fp_above
@@ -364,10 +364,10 @@ def _positives_of_first(sweep: Sweep, rows: float) -> Terms:
 
 
 def positives_of_first(sweep: Sweep, rows: Floats) -> list[Floats]:
-    """Return three estimates of the positives among the first n rows, by weight, for each n in ``rows``.
+    """Return three estimates of the weight of positives among the first n rows, for each n in ``rows``.
 
-    They are pro rata within the bin of the n-th row, the largest possible and the smallest possible. Each array has one
-    element for each n whose n-th row lies in a bin of ``sweep``.
+    The estimates are pro rata within the bin of the n-th row, the largest possible and the smallest possible. Each
+    array has one element for each n with the n-th row in a bin of ``sweep``.
     """
     before, after = sweep.tp_above + sweep.fp_above, sweep.tp + sweep.fp
     here = np.searchsorted(after, rows)
@@ -383,7 +383,7 @@ def positives_of_first(sweep: Sweep, rows: Floats) -> list[Floats]:
 def calibration_terms(sweep: Sweep) -> Terms:
     """Return the summed distances of each bin's positives from its sum of scores, up to the weight of the bin.
 
-    For a single day, a second sum has the expected distances if the scores are calibrated.
+    For a single day, a second sum is that of the distances expected for calibrated scores.
     """
     if sweep.score_sum is None:
         raise ValueError("calibration needs the sums of scores")
@@ -396,7 +396,7 @@ def calibration_terms(sweep: Sweep) -> Terms:
 
 
 def mass_terms(sweep: Sweep, mass: int) -> Terms:
-    """Return sums of positives, weights, scores and (for a single day) rows over ``mass`` runs of about equal weight.
+    """Return sums of positives, weights, scores and (for a single day) rows over ``mass`` runs of nearly equal weight.
 
     A bin belongs to the run that contains its middle row by weight.
     """
@@ -414,9 +414,9 @@ def mass_terms(sweep: Sweep, mass: int) -> Terms:
 
 
 def isotonic_terms(sweep: Sweep) -> Terms:
-    """Return the squared errors of the mean scores of bins, and the hulls of the isotonic fit and of its best case.
+    """Return the squared errors, Σ (label - mean score of the bin)², and the hulls of the isotonic fit and its best.
 
-    The second hull puts the positives of a bin before its negatives, as exact scores might.
+    The best fit has the positives of each bin before its negatives, as exact scores might order them.
     """
     if sweep.score_sum is None:
         raise ValueError("calibration needs the sums of scores")
@@ -447,7 +447,7 @@ CLASS_BITS = 31  # the bits of the number of positives, and of the number of neg
 
 @dataclass(frozen=True)
 class Rates:
-    """Amounts by descending ``rate``, which is pos / neg because shares of positives near 1 may round to 1."""
+    """Amounts by descending ``rate``: pos / neg, because shares of positives near 1 may round to 1."""
 
     rate: Floats
     pos: Amounts

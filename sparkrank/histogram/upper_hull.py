@@ -1,6 +1,6 @@
-"""The upper hull of a curve of false and true positives, which is the isotonic fit of labels by score.
+"""The upper hull of a curve of false and true positives: the isotonic fit of labels by score.
 
-All scores between two corners of the hull have one fitted rate, their share of positives. They are a pool of the
+All scores between two corners of the hull have one fitted rate, their share of positives. Such scores are a pool of the
 pool-adjacent-violators algorithm.
 """
 
@@ -28,7 +28,7 @@ class UpperHull:
     """The points of a curve that may be corners of its upper hull, from (0, 0), in ascending order of both numbers.
 
     Points that are certainly not corners are left out. Whole numbers decide about the others when the hull is read, so
-    that the same curve gives the same bits however it was divided.
+    that the same curve gives the same bits for all divisions.
     """
 
     fp: Floats
@@ -49,11 +49,11 @@ class UpperHull:
 
     @classmethod
     def merged(cls, parts: Sequence[UpperHull]) -> UpperHull:
-        """Return the hull of the points of all hulls (``parts``), which follow one another on the curve."""
+        """Return the hull of the points of ``parts``, hulls of successive parts of the curve."""
         return cls.of(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("fp", "tp")))
 
     def squared_error(self) -> float:
-        """Return the sum of squared distances of labels from their fitted rates, Σ p·n / (p + n) between corners."""
+        """Return the squared error of the fit: Σ p·n / (p + n) for p positives and n negatives between two corners."""
         fp, tp = self._corners()
         pos, neg = np.diff(tp), np.diff(fp)
         return math.fsum((pos * (neg / (pos + neg))).tolist())

@@ -1,4 +1,4 @@
-"""Histograms packed for transfer between workers. They make up most of the bytes that a bucket sends."""
+"""Histograms packed for transfer between workers: most of the bytes that the evaluation of a bucket sends."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from sparkrank.numeric.ordered_integers import Range
 
 @dataclass(frozen=True)
 class NarrowHistogram:
-    """A packed histogram. A bin of unweighted rows takes 4 to 9 bytes instead of 32.
+    """A packed histogram. A bin of unweighted rows has 4 to 9 bytes instead of 32.
 
-    ``codes`` has the code of the first bin, and the step from each code to the next. Codes depend on the range
-    ``scores``, which is None if there are no bins.
+    ``codes`` contains the code of the first bin, and the step from each code to the next. Codes depend on ``scores``,
+    the range of scores (None: no bins).
     """
 
     rule: BinRule
@@ -66,8 +66,8 @@ class NarrowHistogram:
 class NarrowRows:
     """A packed histogram of single rows.
 
-    ``bins`` has the first bin number and the steps to the next ones, and ``relevant`` one bit per row. ``weights`` is
-    None if each weight is 1.
+    ``bins`` contains the first bin number and the steps to the next numbers, and ``relevant`` one bit per row.
+    ``weights`` is None if each weight is 1.
     """
 
     rule: BinRule
@@ -87,7 +87,7 @@ class NarrowRows:
 
 
 def merged(parts: Sequence[NarrowHistogram | NarrowRows]) -> ScoreHistogram:
-    """Merge packed histograms (at least one) of the same rule. This is faster than unpacking all of them first."""
+    """Merge packed histograms (at least one) of the same rule, faster than by unpacking all of them first."""
     bins = [part for part in parts if isinstance(part, NarrowHistogram)]
     if len(bins) == len(parts) and (added := _merged_by_loops(bins)) is not None:
         return ScoreHistogram(parts[0].rule, *added)

@@ -1,1 +1,1 @@
-"""The input as a user describes it, with the roles of its columns, its day, and the hash of the request."""
+"""The user's description of the input: the roles of its columns, its day, and the hash of the request."""

@@ -1,4 +1,4 @@
-"""Ages of rows, in minutes, hours or days, as a spec and messages write them."""
+"""Ages of rows, in minutes, hours or days, in the forms for a spec and for messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def age_of(text: str) -> dt.timedelta | None:
-    """Return the age that ``text`` stands for, or None for any other text.
+    """Return the age in ``text``, or None for any other text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The numbers of buckets (sets of whole groups) and of tasks for a day. They change speed and memory, never results."""
+"""The numbers of buckets and of tasks for a day, which have effects on speed and memory, but not on results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ FAN_IN_OF_SLICES = 8
 
 
 def bucket_count(rows: int, bucket_rows: int = BUCKET_ROWS, models: int = 1) -> int:
-    """Return the number of buckets, up to :data:`MOST_BUCKETS`, for at most about ``bucket_rows`` rows in each bucket.
+    """Return the number of buckets, up to :data:`MOST_BUCKETS`, for about ``bucket_rows`` rows in each bucket.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def fan_in(plan: Plan) -> int:
 
 
 def first_buckets(buckets: int, tasks: int) -> list[int]:
-    """Return the first bucket of each task, followed by ``buckets``. The buckets of a task are consecutive."""
+    """Return the number of the first bucket of each task, then ``buckets``. The buckets of a task are consecutive."""
     return [-(-task * buckets // tasks) for task in range(tasks + 1)]
 
 

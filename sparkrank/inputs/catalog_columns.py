@@ -26,7 +26,7 @@ class CatalogPlan(Plan):
 
     @classmethod
     def of_items(cls, plan: Plan, item: str, since: str | None = None) -> CatalogPlan:
-        """Return the plan that reads what ``plan`` needs from a catalog. ``item`` names its column of items."""
+        """Return the plan that reads the columns of ``plan`` from a catalog. ``item`` is its column of items."""
         parts = {source_of(part): part for columns in reversed(plan.slices) for part in columns}
         sliced = ((catalog_column(source.column), parts[source]) for source in plan.slice_sources)
         slices = ((SliceColumn(inner, part.edges),) for inner, part in sliced if inner is not None)
@@ -47,11 +47,11 @@ class CatalogPlan(Plan):
         return self.columns
 
     def table_of(self, column: str) -> None:
-        """Return None: the rows of a catalog have all columns themselves, whatever the names of the columns are."""
+        """Return None, because the rows of a catalog have all columns themselves."""
 
 
 def columns_of_catalog(named: Any, roles: Roles) -> tuple[str, str | None]:
-    """Return the columns of a catalog for its items and for the time at which an item appeared (None if not named).
+    """Return the columns of a catalog for its items and for the time at which an item appeared (None: no column).
 
     ``named`` maps ``item`` and ``since`` to columns. By default, the item column has the same name as in the lists.
     """

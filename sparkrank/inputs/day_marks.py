@@ -1,4 +1,4 @@
-"""Marks in a spec, such as ``{date}``, that are replaced with a day, and the parsing and formatting of days.
+"""Marks in a spec, such as ``{date}``, for which a day is substituted, and the parsing and formatting of days.
 
 A mark is ``{date}``, the day as ``2026-01-31``; ``{date_nodash}``, the day as ``20260131``; or ``{date:FORMAT}``, where
 FORMAT has parts from :data:`PARTS` and any other characters, including slashes. ``{date-1}`` is one day earlier,
@@ -55,16 +55,16 @@ _END_OF_RANGE = re.compile(r"(?<![^/{}])[^/{}]*\.\.\{date[^{}]*\}|\{date[^{}]*\}
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark such as ``{date+1}``. It means the day ``offset`` days after the evaluated day, in the format ``form``."""
+    """A mark such as ``{date+1}``, for the day ``offset`` days after the evaluated day, in the format ``form``."""
 
     offset: int
     form: str
 
     @classmethod
     def of(cls, text: str) -> Mark:
-        """Return the mark that ``text`` is, braces included.
+        """Return the mark ``text``, braces included.
 
-        Raise a ``ValueError`` that lists all marks if it is not a mark.
+        Raise a ``ValueError`` that lists all marks if ``text`` is not a mark.
         """
         match = _MARK.fullmatch(text)
         if match is None:
@@ -83,7 +83,7 @@ class Mark:
 
     @property
     def is_whole(self) -> bool:
-        """Whether the format identifies a day, so that different days are always written differently."""
+        """Whether the format identifies a day: two different days never have the same text."""
         parts = {part.replace("-", "") for part in _PART.findall(self.form)}
         return any(day <= parts for day in _WHOLE_DAYS)
 
@@ -110,7 +110,7 @@ def _near(text: str) -> str:
 
 
 def day_of(text: str) -> dt.date | None:
-    """Return the day that ``text`` names in the form YYYY-MM-DD, or None if ``text`` is not a day in this form."""
+    """Return the day ``text``, or None if ``text`` is not a day in the form YYYY-MM-DD."""
     try:
         return dt.date.fromisoformat(text) if _DAY.fullmatch(text) else None
     except ValueError:
@@ -158,12 +158,12 @@ def _around(text: str, place: int) -> str:
 
 
 def on_day(text: str, day: str) -> str:
-    """Return ``text`` with each mark replaced with the day that it means if the evaluated day is ``day``."""
+    """Return ``text`` with each mark replaced with its day, if the evaluated day is ``day``."""
     return _marks(text, lambda mark: mark.on(dt.date.fromisoformat(day)))
 
 
 def on_days(path: str, day: str) -> list[str]:
-    """Return the paths that ``path`` means on ``day``. These are one path or, for a range of days, one path per day."""
+    """Return the paths of ``path`` on ``day``: one path or, for a range of days, one path per day."""
     days = _range_in(path)
     if days is None:
         return [on_day(path, day)]

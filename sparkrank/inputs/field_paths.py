@@ -1,7 +1,7 @@
 """Values inside a column: struct fields, map values, and elements of arrays and of Spark ML's vectors.
 
 The user names such a value for a role as in Spark SQL: ``m.prob``, ``scores['prob']``, ``probability[1]``,
-``recommendations.item``. Indices count from 0. A column with exactly that name takes precedence. What a name means
+``recommendations.item``. Indices count from 0. A column with exactly that name has precedence. The meaning of a name
 depends only on the types of the columns.
 """
 
@@ -25,7 +25,7 @@ _KEY = re.compile(r"""\[(?:'([^']*)'|"([^"]*)")\]|\.([^.\[]+)""")
 
 
 class Shape(NamedTuple):
-    """A description of an Arrow or Spark type: its name (``text``), its kind, and the types of the values inside it."""
+    """A description of an Arrow or Spark type: its name (``text``), its kind, and the shapes of the values inside."""
 
     text: str
     is_plain: bool = False
@@ -45,8 +45,8 @@ class StructField(NamedTuple):
 class Element(NamedTuple):
     """A step to the element at index ``place`` of an array.
 
-    If ``to_number`` is set, the element is read as a double, which is NaN if the array is too short. NaN makes the row
-    a bad row, while null would have a meaning, such as "not retrieved" for a score.
+    If ``to_number`` is true, the element is read as a double: NaN if the array is too short. A row with NaN is
+    rejected, while null would have a meaning, such as "not retrieved" for a score.
     """
 
     place: int
@@ -54,7 +54,7 @@ class Element(NamedTuple):
 
 
 class MapKey(NamedTuple):
-    """A step to the value under the key ``name`` in a map. The value is null if the map does not have this key."""
+    """A step to the value under the key ``name`` in a map. The value is null if the map lacks this key."""
 
     name: str
 
@@ -62,7 +62,7 @@ class MapKey(NamedTuple):
 class VectorElement(NamedTuple):
     """A step to the element at index ``place`` of a vector.
 
-    If ``only_of`` is set, a vector of another size is an error, whose message is ``refused``.
+    If ``only_of`` is set, a vector of another size is an error with the message ``refused``.
     """
 
     place: int
@@ -71,7 +71,7 @@ class VectorElement(NamedTuple):
 
 
 class EveryElement(NamedTuple):
-    """A step into every element of an array, and then along ``steps`` inside it."""
+    """A step into every element of an array, and then along ``steps`` inside the element."""
 
     steps: tuple[PathStep, ...]
 
@@ -93,7 +93,7 @@ PathStep: TypeAlias = StructField | Element | MapKey | VectorElement | EveryElem
 class Place:
     """The place of the values of a role (a use of a column): inside ``column``, at the end of ``steps``.
 
-    If ``few`` is set, there are few distinct strings, so a reader may return a dictionary-encoded column.
+    If ``few`` is true, there are few distinct strings, so a reader may return a dictionary-encoded column.
     """
 
     column: str
@@ -114,7 +114,7 @@ def elements_of(roles: Roles) -> list[str]:
 
 
 def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
-    """Return the columns in ``names`` that contain values of roles, or all ``names`` if a role's column is missing."""
+    """Return those of ``names`` (columns) with values of roles, or all ``names`` if a role's column is missing."""
     read: dict[str, None] = {}
     for _, column in roles.columns():
         within = (
@@ -127,7 +127,7 @@ def columns_of(roles: Roles, names: Sequence[str]) -> list[str]:
 
 
 def places(roles: Roles, columns: Mapping[str, Shape], what: str) -> dict[str, Place]:
-    """Return the place of each value that ``roles`` names inside a column.
+    """Return the place of each value that ``roles`` names inside a column, by its name in ``roles``.
 
     Raise :class:`InputError` if a column lacks such a value, or if a name could mean several values.
     """

@@ -1,4 +1,4 @@
-"""Stored days that give the popularity of items. They take the place of a table of interactions."""
+"""Stored days from which the popularity of items is read, in place of a table of interactions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _WINDOW = "first..last"
 
 @dataclass(frozen=True)
 class PopularityDays:
-    """The ``days`` under the output ``path`` from which the popularity of items is taken.
+    """The ``days`` under the output ``path`` with the popularity of items.
 
     If ``optional`` is true, some or all of the days may lack these counts, as in the first weeks.
     """
@@ -31,7 +31,7 @@ class PopularityDays:
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> PopularityDays:
-        """Return the days that the argument ``interactions`` names. Raise :class:`SpecError` if it is invalid."""
+        """Return the days in the argument ``interactions`` (``given``). Raise :class:`SpecError` if it is invalid."""
         validate_names("interactions has the key", given, KEYS)
         states, days, optional = given.get("states"), given.get("days"), given.get("optional", False)
         if not isinstance(states, str) or not states:
@@ -58,7 +58,7 @@ def window_before(day: str, count: int) -> Window:
 
 
 def validate_popularity(plan: Plan) -> None:
-    """Raise :class:`SpecError` if stored days cannot give, or cannot store, the popularity that ``plan`` needs."""
+    """Raise :class:`SpecError` if stored days cannot contain the popularity that ``plan`` reads or stores."""
     if plan.stores_popularity and not plan.keys:
         raise SpecError("popularity counts the items that groups had, but no group column is named")
     if not plan.popularity_days:

@@ -1,4 +1,4 @@
-"""The plan for the metrics and columns that a user names. Requests that are impossible or contradictory are refused."""
+"""The plan for the metrics and columns that a user names. Impossible or contradictory requests are refused."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def plan_request(
 ) -> tuple[Roles, Plan]:
     """Return ``roles`` with the group weights added, and the plan for ``metrics``. Strings are parsed with ``preset``.
 
-    Unless ``has_ties`` is set, metrics that have no expectation over tied rows get ``ties=item``, or ``ties=worst``
-    without an item column. ``has_catalog`` says whether there is a catalog with columns to name, and ``has_since``
-    whether it has the times at which items appeared. ``tiers`` is the rule for the tiers of items, if the user names
-    one. ``gains`` and ``settings``, such as ``curve_points``, are fields of the plan.
+    If the user chose no rule for ties (``has_ties`` is false), metrics without an expectation over tied rows get
+    ``ties=item``, or ``ties=worst`` without an item column. ``has_catalog`` is true if there is a catalog, and
+    ``has_since`` if the catalog contains the times at which items appeared. ``tiers`` is the user's rule for the tiers
+    of items, or None. ``gains`` and ``settings``, such as ``curve_points``, are fields of the plan.
     """
     given: object = disparities
     if isinstance(given, str) or not isinstance(given, Iterable):

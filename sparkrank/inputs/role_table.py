@@ -1,4 +1,4 @@
-"""The roles (uses) that an input column can have, as data. Each role has everything needed to read its column.
+"""The roles (uses) of input columns, as data. A role contains all that is needed to read its column.
 
 A new role for rows needs an entry in :data:`ROW_ROLES` and an argument of ``sr.evaluate``. The metric that reads the
 role names it in ``columns`` of its declaration.
@@ -40,7 +40,7 @@ RoleSide: TypeAlias = Literal["both", "lists", "truth"]
 
 @dataclass(frozen=True)
 class BadRow:
-    """A rule that rejects the rows for which ``test`` is true, and counts them under ``check``.
+    """A rule that rejects the rows with a true ``test``, and counts them under ``check``.
 
     If ``always`` is false, the rule applies only if the user names a column for the role.
     """
@@ -52,14 +52,14 @@ class BadRow:
 
 @dataclass(frozen=True)
 class Role:
-    """A role of an input column: its ``name`` in messages, the types that it ``takes``, and how it is read (``reads``).
+    """A role of an input column: its ``name`` in messages, its types (``takes``), and its conversion (``reads``).
 
-    ``key`` is the role's name as an argument, in ``columns`` of a spec, and as a bucket column. ``used`` says whether a
-    plan reads the column if one is named. ``reason`` returns why a plan must have the column, as the beginning of an
-    error message, or None. ``side`` says whether the lists, the truth, or both have such a column. If one of them lacks
-    it, its rows get the value ``missing``. ``bad`` has the rules that reject rows. If ``is_group_value`` is set, a list
-    has one value, and a table of arrays a plain column for it. If ``needs_own_name`` is set, a truth has the role only
-    if a column is named for the truth.
+    ``key`` is the role's name as an argument, in ``columns`` of a spec, and as a bucket column. ``used`` returns
+    whether a plan reads the column if the user names one. ``reason`` returns why a plan requires the column, as the
+    beginning of an error message, or None. ``side`` names the inputs with such a column: the lists, the truth, or both.
+    In an input without it, rows get the value ``missing``. ``bad`` contains the rules that reject rows. If
+    ``is_group_value`` is true, a list has one value, and a table of arrays a plain column for it. If ``needs_own_name``
+    is true, a truth has the role only if the user names a column for the truth.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Role:
         return is_used or self.needed_by(plan) is not None
 
     def needed_by(self, plan: Plan) -> str | None:
-        """Return why ``plan`` must have the column, as the beginning of a message; None if the column is optional."""
+        """Return the reason why ``plan`` requires the column, as the beginning of a message; None if it is optional."""
         if not self.key:
             return None
         metric = plan.metric_reading(self.key)

@@ -1,4 +1,4 @@
-"""The columns that a user names for each role. No other module knows the user's column names."""
+"""The columns that a user names for each role, known to this module only."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class TruthColumns:
     def of(cls, label: NamedLabels, named: Mapping[str, Any] | None) -> TruthColumns:
         """Return the columns in ``named``, which maps roles to columns.
 
-        ``label`` is the label column if ``named`` has none.
+        ``label`` is the label column if ``named`` contains no label.
         """
         if named is not None and not isinstance(named, Mapping):
             raise SpecError(f"truth_columns is {quote(named)}: a mapping of roles to columns of the truth is needed")
@@ -72,12 +72,12 @@ class TruthColumns:
 
 @dataclass(frozen=True)
 class PastColumns:
-    """The tables of the past (what groups had before), as a user names them.
+    """The user's names for the tables of the past (what groups had before) and their columns.
 
     ``columns`` maps the name of each table (``interactions`` or ``exclude``) to its columns for ``group`` and ``item``;
-    a role without a column has the column of the lists. Interactions may have a column for ``time`` too. ``exclude`` is
-    the name of the table whose pairs of group and item are left out, or None. ``popularity_days`` is the number of
-    stored days that take the place of ``interactions``, or 0.
+    the default is the name of the lists' column. Interactions may have a column for ``time`` too. ``exclude`` is the
+    name of the table of excluded pairs (group, item), or None. ``popularity_days`` is the number of stored days in
+    place of ``interactions``, or 0.
     """
 
     columns: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -94,7 +94,7 @@ class PastColumns:
             raise SpecError(f"exclude is {INTERACTIONS}, but {none}: name the rows of the interactions")
 
     def validate_keys(self, group: Any, item: Any, *, arrays: bool) -> None:
-        """Raise :class:`SpecError` if the lists have no group, or no item although they are not ``arrays``."""
+        """Raise :class:`SpecError` if the lists have no group, or if they have no item and are not ``arrays``."""
         for name in self.columns:
             needs = f"{EXCLUDE if name == self.exclude else name} needs the item of each row and its group"
             if item is None and not arrays:
@@ -103,7 +103,7 @@ class PastColumns:
                 raise SpecError(f"{needs}, but no group column is named")
 
     def roles(self, lists: Roles) -> dict[str, Roles]:
-        """Return the roles of each table's columns, given those of the lists."""
+        """Return the roles of each table's columns, by table. ``lists`` are the roles of the lists."""
         roles = {}
         for name, named in self.columns.items():
             keys = lists.group if named.get("group") is None else columns_of_key(named["group"])
@@ -127,7 +127,7 @@ def columns_of_key(group: Any) -> tuple[str, ...]:
 
 
 def by_model(role: str, named: Any, what: str = "model") -> dict[str, str]:
-    """Return the columns by model. If ``named`` is a single column, its model has the same name."""
+    """Return the columns by model. If ``named`` is a single column, the model is called like the column."""
     if isinstance(named, str):
         return {named: named}
     if not hasattr(named, "items"):
@@ -142,7 +142,7 @@ def by_model(role: str, named: Any, what: str = "model") -> dict[str, str]:
 
 
 def own_labels_by_model(role: str, named: Any) -> tuple[Any, dict[str, Judging]]:
-    """Return the columns in ``named`` by model, and the labels of models with a label of their own.
+    """Return the columns in ``named`` by model, and the labels of those models that have a label of their own.
 
     Such a model is a mapping: ``{"column": "p_cvr", "label": "pay", "among": "click"}``.
     """
@@ -177,7 +177,7 @@ def labels_by_name(named: Any) -> dict[str, str]:
 def role_title(model: str, what: str, column: str) -> str:
     """Return a name for messages of the role ``what`` of a ``column``.
 
-    It begins with the model's name, unless this is the column's name.
+    The name begins with the model's name, unless that is the column's name.
     """
     return what if model == column else f"{shorten(model)} {what}"
 
@@ -211,25 +211,24 @@ def _truth_roles(
 class Roles:
     """The columns of an impression log, or the columns of lists and, in ``truth``, those of the truth.
 
-    ``scores`` maps each model's name to its score column, which holds ranks if ``by_rank`` is set. ``row_columns`` maps
-    row roles (:data:`sparkrank.inputs.role_table.ROW_ROLES`) to the user's columns. ``labels`` maps the name of each
-    label to its column, the first of which metrics read by default; it is empty if labels come from the truth,
-    or if no metric reads labels. The ``scores`` of a truth are empty. If the truth has no label either, each of its
-    rows has the label 1.
+    ``scores`` maps each model's name to its score column, which contains ranks if ``by_rank`` is true. ``row_columns``
+    maps row roles (:data:`sparkrank.inputs.role_table.ROW_ROLES`) to the user's columns. ``labels`` maps the name of
+    each label to its column. By default, metrics read the first label; there is none if labels come from the truth, or
+    if no metric reads labels. The ``scores`` of a truth are empty. If a truth has no label either, the label of each of
+    its rows is 1.
 
     If ``true_items`` names a column, each row is a group with its list: ``scores`` maps each model's name to an array
     of items in rank order, ``true_items`` is the array of true items, and ``labels`` names the arrays of their labels.
-    If it is empty, ``relevance`` says what the labels are. Columns in ``slices``, ``group_weights`` (weights of
-    groups in the mean of a metric) and ``values`` (which metrics read as they are) may have another role too.
+    Without ``labels``, the rule ``relevance`` defines the labels. Columns in ``slices``, ``group_weights`` (weights of
+    groups in the mean of a metric) and ``values`` (read by metrics as they are) may have another role too.
 
-    If ``long`` is set, each row has the score of one model. Either each model has a separate set of rows, or a column
-    with the role ``model`` names the model of each row.
+    If ``long`` is true, each row contains the score of one model. Either each model has a separate set of rows, or a
+    column with the role ``model`` names the model of each row.
 
-    ``past`` maps the name of each table of the past (what groups had before) to its roles, whose ``past_name`` is that
-    name. ``exclude`` is the name of the table whose pairs are left out. ``item_columns`` are looked up by item, or
-    counted in the interactions, in contrast to columns that the rows have themselves. ``popularity_days`` is the number
-    of stored days that take the place of the interactions, or 0. ``own_labels`` has the labels of models that have one
-    of their own.
+    ``past`` maps the name of each table of the past (what groups had before) to its roles; their ``past_name`` is that
+    name. ``exclude`` is the name of the table of excluded pairs. ``item_columns`` are looked up by item, or counted in
+    the interactions; the rows themselves lack them. ``popularity_days`` is the number of stored days in place of the
+    interactions, or 0. ``own_labels`` maps models with a label of their own to these labels.
     """
 
     group: tuple[str, ...]
@@ -265,8 +264,8 @@ class Roles:
     ) -> Roles:
         """Return the roles in ``columns``. Raise :class:`SpecError` if roles of single rows and of arrays are mixed.
 
-        ``models`` has the names of models with separate rows, which either a separate input or the column ``model``
-        identifies.
+        ``models`` contains the names of models with separate rows, in separate inputs or identified by the column
+        ``model``.
         """
         if past is not None:
             past.validate_keys(group, columns["item"], arrays=columns["items"] is not None)
@@ -377,7 +376,7 @@ class Roles:
         return roles
 
     def validate_roles(self, *, beside: str = "") -> None:
-        """Raise :class:`SpecError` if a group column has a reserved name, or roles of one column exclude each other.
+        """Raise :class:`SpecError` if a group column has a reserved name, or if two roles of a column are incompatible.
 
         ``beside`` names the table of these columns in messages, if it is not the lists.
         """
@@ -435,7 +434,7 @@ class Roles:
             )
 
     def validate_past_is_read(self, plan: Plan) -> None:
-        """Raise :class:`SpecError` if ``plan`` needs a table of the past that is missing, or does not use one."""
+        """Raise :class:`SpecError` if ``plan`` lacks a table of the past that it needs, or does not use a table."""
         for metric in plan.metrics:
             if metric.declaration.reads_interactions and INTERACTIONS not in self.past:
                 raise SpecError(f"{metric} reads interactions, but no interactions are given")
@@ -469,7 +468,7 @@ class Roles:
 
     @property
     def slice_sources(self) -> tuple[SliceSource, ...]:
-        """The columns of slices that the rows have themselves."""
+        """The columns of slices in the rows themselves (not looked up by item)."""
         return tuple(source for source in sources_of(self.slices) if source.column not in self.item_columns)
 
     @property
@@ -500,7 +499,7 @@ class Roles:
 
     @property
     def arrays(self) -> list[str]:
-        """The array columns that have one element for each row of a list or of a truth."""
+        """The array columns with one element for each row of a list or of a truth."""
         return list(dict.fromkeys(column for role, _, column in self.in_use() if role in (ITEMS, TRUE_ITEMS)))
 
     def columns(self) -> Iterator[tuple[str, str]]:

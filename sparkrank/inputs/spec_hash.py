@@ -1,4 +1,4 @@
-"""The hash of a request (a spec or a call). It changes with everything that can change a result, except the rows."""
+"""The hash of a request (a spec or a call). It depends on all settings that can change a result, but not on rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def hash_of_plan(
 ) -> str:
     """Return a hash of all arguments.
 
-    ``impressions``, ``truth``, ``catalog`` and ``past`` have the form that :func:`rows_section` returns.
+    ``impressions``, ``truth``, ``catalog`` and ``past`` have the form of the result of :func:`rows_section`.
     """
     numbers: dict[str, object] = {
         "input": _as_before(impressions),
@@ -85,7 +85,7 @@ def _filled(named: Any) -> Any:
 
 
 def rows_section(columns: Mapping[str, Any], partition_types: str) -> dict[str, Any]:
-    """Return a description of the rows in a call, with the keys of a section of a spec, but not where they are."""
+    """Return a description of the rows in a call, with the keys of a section of a spec, but without their location."""
     return {
         "path": None,
         "table": None,

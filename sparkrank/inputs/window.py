@@ -32,7 +32,7 @@ class Window:
     def of(cls, first: str, last: str) -> Window:
         """Return the window from the day ``first`` to ``last`` (YYYY-MM-DD).
 
-        Messages call them ``--from`` and ``--to``.
+        Messages call the two days ``--from`` and ``--to``.
         """
         window = cls(_day("--from", first), _day("--to", last))
         if window.last < window.first:

@@ -1,4 +1,4 @@
-"""The jobs of a spec. They evaluate, merge, judge, compare, explain and report days."""
+"""The jobs of a spec: evaluating, merging, judging, comparing, explaining and reporting days."""
 
 from sparkrank.jobs.backfill import backfill
 from sparkrank.jobs.evaluate_job import evaluate_day

@@ -1,6 +1,6 @@
-"""The evaluation of many days in one session, one after the other, earliest first.
+"""The backfill: the evaluation of many days in one session, one after the other, earliest first.
 
-A day is skipped if the same spec has already written its tables, even if the input has changed since then.
+A day is skipped if a run of the same spec has already written its tables, even if the input has changed since then.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _FROM_BEST = (0, 5, 3)  # exit codes of stored days: all gates passed, one is un
 
 
 def worst_code(days: Sequence[BackfilledDay]) -> int:
-    """Return the worst exit code of ``days``, or 0 if it is empty. A backfill exits with this code."""
+    """Return the worst exit code of ``days``, or 0 without days: the exit code of a backfill."""
     return max((day.exit_code for day in days), key=_FROM_BEST.index, default=0)
 
 
@@ -57,11 +57,11 @@ def backfill(
 ) -> Iterator[BackfilledDay]:
     """Evaluate the days of ``window`` in order, and yield a result for each day when it is done.
 
-    If a day fails, its error is raised, and the days before it stay stored. With ``again``, days that the same spec has
-    stored already are evaluated too. With ``allow_missing``, days without input are skipped. ``before_day`` is called
-    before each evaluation, and ``before_commit`` right before the tables of a day become visible. ``stages`` makes the
-    object that times the stages of a day. Raise :class:`SpecError` if all days would read the same rows, and
-    :class:`InputError` if the rows of a day cannot be evaluated, or if no day has input.
+    If a day fails, its error is raised, and the days before it stay stored. With ``again``, days already stored by the
+    same spec are evaluated too. With ``allow_missing``, days without input are skipped. The backfill calls
+    ``before_day`` before each evaluation, and ``before_commit`` right before the tables of a day become visible.
+    ``stages`` returns the object that times the stages of a day. Raise :class:`SpecError` if all days would read the
+    same rows, and :class:`InputError` if the rows of a day cannot be evaluated, or if no day has input.
     """
     _validate_days_differ(spec, window)
     missing = 0
@@ -90,7 +90,7 @@ def backfill(
 
 
 def _validate_days_differ(spec: Spec, window: Window) -> None:
-    """Raise :class:`SpecError` if ``window`` has several days, but all of them would read the same rows."""
+    """Raise :class:`SpecError` if ``window`` contains several days, but all of them would read the same rows."""
     texts = [text for _, rows in spec.lists for text in (rows.path, rows.table, rows.where) if text is not None]
     ends = str(window.first), str(window.last)
     if window.count > 1 and all(len({on_day(text, day) for day in ends}) == 1 for text in texts):
@@ -101,7 +101,7 @@ def _validate_days_differ(spec: Spec, window: Window) -> None:
 
 
 def stored_run(spec: Spec, day: str, spark: SparkSession | None) -> str | None:
-    """Return the run ID of ``day`` if its stored tables are complete and made by ``spec``, otherwise None.
+    """Return the run ID of ``day`` if its stored tables are complete and made by ``spec``; otherwise None.
 
     The stored spec may differ in keys that leave the numbers unchanged, such as ``engine``. The version of sparkrank
     and the Spark settings must be the same.

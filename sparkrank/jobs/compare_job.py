@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 class DayComparisons:
     """The table ``comparisons`` of stored days.
 
-    ``missing`` has the days without states. ``unlisted`` has a sentence for each model without lists for some groups,
-    and ``warnings`` a sentence for each model that some days lack.
+    ``missing`` contains the days without states. ``unlisted`` contains a sentence for each model without lists for some
+    groups, and ``warnings`` one for each model missing on some days.
     """
 
     comparisons: pa.Table
@@ -51,9 +51,9 @@ def compare_days(
     *,
     allow_missing: bool = False,
 ) -> DayComparisons:
-    """Compare the models of the stored days in ``window``, with warnings about models that some days lack.
+    """Compare the models of the stored days in ``window``, with warnings about models missing on some days.
 
-    ``comparison`` replaces the comparison of the spec unless it is None. If its baseline differs from the spec's,
+    ``comparison`` replaces the comparison of the spec unless it is None. If the baseline differs from the spec's,
     models are compared by parts (64 fixed subsets of the groups). Raise :class:`SpecError` if no baseline is named or
     the named model does not exist, and the errors of :func:`find_window`.
     """
@@ -75,10 +75,10 @@ def compare_days(
 def find_window(
     spec: Spec, window: Window, spark: SparkSession | None, verb: str, *, allow_missing: bool
 ) -> tuple[list[StoredDay], tuple[str, ...]]:
-    """Return the days of ``window`` with states, and the names of the missing days, which have no states.
+    """Return the days of ``window`` with states, and the names of the missing days (without states).
 
-    Raise :class:`InputError` if no day has states, or if a day is missing and ``allow_missing`` is False. The message
-    calls the caller's operation ``verb``, such as "merge".
+    Raise :class:`InputError` if no day has states, or if a day is missing and ``allow_missing`` is False. In the
+    message, the caller's operation is called ``verb``, such as "merge".
     """
     days = find_days(spec.output.path, window.days, spark)
     names = {stored.day for stored in days}
@@ -102,7 +102,7 @@ def compare_merged(
 ) -> tuple[pa.Table, list[str]]:
     """Return the table ``comparisons`` for ``days`` from their ``merged`` states, and warnings about missing models.
 
-    Each candidate is compared with the baseline over the days that have both models.
+    Each candidate is compared with the baseline over the days with both models.
     """
     own: dict[str, tuple[Merged, bool]] = {}
     by_days: dict[tuple[str, ...], tuple[Merged, bool]] = {}

@@ -1,7 +1,7 @@
 """The log of ``sparkrank demo``: made-up impressions, scored by two models, the same every time.
 
-Users click by a hidden taste. Both models see the taste through noise. The candidate has less noise, except for new
-users. So the candidate is better overall, and for new users there is no difference to find.
+Users click by a hidden taste. The scores of both models are the taste plus noise. The candidate has less noise, except
+for new users. So the candidate is better overall, but not for new users.
 """
 
 from __future__ import annotations

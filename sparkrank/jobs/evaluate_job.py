@@ -1,4 +1,4 @@
-"""The evaluation of one day, which replaces the day in the tables."""
+"""The evaluation of one day, whose result replaces the day in the tables."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def evaluate_day(
 ) -> DayResult:
     """Evaluate one day and replace it in the tables. ``spark`` may be None if ``engine.lane`` is ``local``.
 
-    ``before_commit`` is called right before the new tables become visible; if it raises, the old tables stay. Raise
-    :class:`SpecError` if no day is given or a required session is missing, and :class:`InputError` if the input is
-    unusable. After these errors, no table has changed.
+    The commit calls ``before_commit`` right before the new tables become visible; if it raises, the old tables stay.
+    Raise :class:`SpecError` if no day is given or a required session is missing, and :class:`InputError` if the input
+    is unusable. After these errors, no table has changed.
     """
     day = resolve_day(spec, day)
     attempt = new_attempt()

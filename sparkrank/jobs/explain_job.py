@@ -1,4 +1,4 @@
-"""Explanations of metrics for chosen groups, whose rows are picked in one pass over the input."""
+"""Explanations of metrics for chosen groups, by one pass over the input that selects the rows of the groups."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def explain_request(
 ) -> Explanation:
     """Explain ``metrics`` of ``models`` for the groups with the given ``keys``, in one pass over the input.
 
-    Raise :class:`SpecError` if a key has a value that its column cannot have, and :class:`InputError` if no row has
-    any of the keys.
+    Raise :class:`SpecError` if a value of a key cannot occur in its column, and :class:`InputError` if no row has one
+    of the keys.
     """
     with stages.stage("open"):
         lane = open_lane(request)
@@ -59,7 +59,7 @@ def explain_request(
 
 
 def explained_models(plan: Plan, names: Sequence[str], what: str) -> list[str]:
-    """Return the models called ``names``, by default all. Raise :class:`SpecError` if one is unknown.
+    """Return the models called ``names``, or all models without names. Raise :class:`SpecError` if one is unknown.
 
     ``what`` is the name of the argument in the message.
     """

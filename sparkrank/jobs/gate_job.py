@@ -1,4 +1,4 @@
-"""Gates of a run before its commit, of stored days and windows, and of many past nights in a replay.
+"""The judging by gates: of a run before its commit, of stored days and windows, and of many past nights in a replay.
 
 ``sparkrank gate`` judges again without writing, so the recorded verdicts remain the verdicts of the run.
 """
@@ -91,7 +91,7 @@ class VerdictPatterns:
 def judge_run(
     spec: Spec, target: Target, tables: Mapping[str, Any], spark: SparkSession | None
 ) -> tuple[dict[str, Any], Judgment | None]:
-    """Judge a run before its commit. Return its tables with the verdicts, and the judgment (None without gates).
+    """Judge a run before its commit. Return the run's tables with the verdicts, and the judgment (None without gates).
 
     If this run has the same result as the last run of the day, an acceptance of the last run is recorded again.
     """
@@ -143,9 +143,9 @@ def _validate_current(target: Target, spark: SparkSession | None) -> dict[str, A
 
 
 def recorded_judgment(spec: Spec, day: str, spark: SparkSession | None = None) -> Judgment | None:
-    """Return the failed and undecided verdicts recorded for a day, with acceptances. None if ``spec`` has no gates.
+    """Return the failed and undecided verdicts stored for a day, with acceptances; None if ``spec`` has no gates.
 
-    The run must have had the same gates as ``spec``. Raise :class:`InputError` if the tables cannot be read.
+    The gates of the run must be those of ``spec``. Raise :class:`InputError` if the tables cannot be read.
     """
     judge = spec.judge(spec.plan())
     if judge is None:
@@ -184,8 +184,8 @@ def accept_stored(
 ) -> Judgment:
     """Accept a stored day or window although gates stop it, and record ``reason`` in ``gates`` and ``runs``.
 
-    ``choice`` selects the verdicts to accept. With ``from_now_on``, their histories begin anew with this day.
-    ``before_commit`` is called right before the acceptance becomes visible. Raise :class:`SpecError` if there are no
+    ``choice`` selects the verdicts to accept. With ``from_now_on``, their histories begin anew with this day. The
+    commit calls ``before_commit`` right before the acceptance becomes visible. Raise :class:`SpecError` if there are no
     gates or no reason is given, and :class:`InputError` if there are no tables, if no chosen verdict stops the day, or
     if a file of the day differs from the file that its run wrote.
     """
@@ -261,8 +261,7 @@ def replay_days(
 ) -> list[tuple[str, tuple[GateVerdict, ...]]]:
     """Return the name and the verdicts of each stored day of ``window``, judged by the gates of ``spec``.
 
-    A failed value is not compared with later nights unless it was accepted. For nights before the window, the stored
-    outcomes are used.
+    A failed value is not compared with later nights unless it was accepted. Before the window, stored outcomes count.
     """
     judge = _judge(spec)
     first = Target(spec.output.path, Window(window.first, window.first), False)
@@ -297,8 +296,8 @@ def replay_days(
 def replayed_window(spec: Spec, nights: str, day: str | None) -> Window:
     """Return the window of ``nights`` (``90d`` or ``90``) that ends with ``day``.
 
-    By default, it ends with the spec's day or the last stored day. Raise :class:`SpecError` if ``nights`` is not a
-    number of days, or if no last day is known.
+    If ``day`` is None, the window ends with the spec's day or the last stored day. Raise :class:`SpecError` if
+    ``nights`` is not a number of days, or if no last day is known.
     """
     number = _NIGHTS.fullmatch(nights.strip())
     if number is None or not 1 <= int(number[1]) <= MOST_DAYS:

@@ -58,10 +58,10 @@ def merge_days(
 ) -> WindowResult:
     """Evaluate ``window`` from the states of its days and replace it in the tables of windows.
 
-    ``spark`` reads and writes files that Arrow cannot, and may be None if there are no such files. ``before_commit`` is
-    called right before the new tables become visible. Raise :class:`InputError` if state files cannot be read, or if
-    days have no states and ``allow_missing`` is False, and :class:`StateError` if the states do not fit ``spec``. After
-    an error, no table has changed.
+    ``spark`` reads and writes files that Arrow cannot open, and may be None without such files. The commit calls
+    ``before_commit`` right before the new tables become visible. Raise :class:`InputError` if state files cannot be
+    read, or if days have no states and ``allow_missing`` is False, and :class:`StateError` if the states do not fit
+    ``spec``. After an error, no table has changed.
     """
     started_at = dt.datetime.now(dt.timezone.utc)
     writes_report = validate_report(spec)

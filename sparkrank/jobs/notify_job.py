@@ -46,9 +46,9 @@ def validate_notify(spec: Spec) -> None:
 
 @dataclass
 class DayNotices:
-    """The events of one attempt to evaluate ``day``, with a warning for each event that could not be sent.
+    """The events of one attempt to evaluate ``day``, with a warning for each event not sent.
 
-    ``inputs`` are the inputs as datasets. ``columns`` are the columns whose nulls are counted, by name of the role.
+    ``inputs`` are the inputs as datasets. ``columns`` maps names of roles to the columns whose nulls are counted.
     """
 
     spec: Spec
@@ -59,7 +59,7 @@ class DayNotices:
     warnings: list[str] = field(default_factory=list)
 
     def opened(self, opened: OpenRequest) -> None:
-        """Add the versions and the columns of the inputs, which are known once they are open."""
+        """Add the versions and the columns of the inputs, known once the inputs are open."""
         if self.spec.notify:
             with self._without_failing("the inputs"):
                 self.inputs = [*_opened_inputs(self.spec, self.day, opened)]
@@ -125,10 +125,10 @@ class DayNotices:
 
 @contextmanager
 def notices_of_day(spec: Spec, day: str, attempt: str) -> Iterator[DayNotices]:
-    """Send the start of an attempt, and yield its notices inside a ``with`` block.
+    """Send the event of an attempt's start, and yield the notices of the attempt inside a ``with`` block.
 
-    If the attempt fails or is interrupted, send its end. Raise :class:`SpecError` before anything is sent if a library
-    is missing.
+    If the attempt fails or is interrupted, send the event of its end. Raise :class:`SpecError` before any event if a
+    library is missing.
     """
     validate_notify(spec)
     notices = DayNotices(spec, day, attempt)

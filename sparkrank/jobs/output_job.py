@@ -1,4 +1,4 @@
-"""The work on the folder of tables: removing earlier runs, unlocking a day, exporting days, finding a day's folder."""
+"""Operations on the folder of tables: removing earlier runs, unlocking and exporting days, finding a day's folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def clean_stored(spec: Spec, targets: Iterable[Target] = ()) -> list[Path]:
     """Remove earlier runs of ``targets`` (of all days if empty), and files left behind by killed runs.
 
     Return the removed paths. Days that are being written stay untouched. Raise :class:`SpecError` if the folder is not
-    local, or if each day has its own folder and no day is named.
+    local, or if each day has its own folder and ``targets`` is empty.
     """
     removed: list[Path] = []
     for place, names in _places(spec, list(targets), "clean"):
@@ -67,9 +67,9 @@ def _cleaned(place: OutputFolder, name: str) -> list[Path]:
 
 
 def unlock_stored(target: Target, *, force: bool) -> list[Path]:
-    """Let the next run of a day begin. Clean up after a killed run or, with ``force``, take the lock from a live run.
+    """Clean up after a killed run, so that a new run may begin. With ``force``, also remove the lock of a live run.
 
-    Return the removed paths. Raise :class:`SparkrankError` if a run holds the lock and ``force`` is False.
+    Return the removed paths. Raise :class:`SparkrankError` if a run has locked the day and ``force`` is False.
     """
     place = OutputFolder(_local(target.folder, "unlock"), target.column)
     lock = place.lock(target.name)
@@ -85,8 +85,8 @@ def unlock_stored(target: Target, *, force: bool) -> list[Path]:
 def stored_path(target: Target, table: str | None) -> str:
     """Return the folder of a day's current run or, if ``table`` is given, the folder of that table.
 
-    Raise :class:`InputError` if the day is not stored. Raise :class:`SpecError` if the run has no such table, or has no
-    single folder although no table is named.
+    Raise :class:`InputError` if the day is not stored. Raise :class:`SpecError` if the run lacks the table, or if
+    ``table`` is None and the run's tables have no common folder.
     """
     shown = shown_run(target.folder, target.name, target.column)
     if shown is None and local_path(target.folder) is not None:
@@ -116,8 +116,8 @@ def export_stored(
 ) -> tuple[list[tuple[str, bool]], list[str]]:
     """Export stored days to real folders below another ``folder``, for programs that do not follow links.
 
-    ``before_day`` is called before each day, and ``before_commit`` right before an exported day becomes visible. If a
-    day has a report, the index of the exported reports is written, because their pages have links to it. Return the
+    The export calls ``before_day`` before each day, and ``before_commit`` right before an exported day becomes visible.
+    If a day has a report, the index of the exported reports is written, because the pages link to the index. Return the
     name of each day with True if it was exported now, or False if it was exported before, and warnings. Raise
     :class:`SpecError` if a folder is not local or ``folder`` is in the output, and :class:`InputError` if a day lacks
     tables of its run.

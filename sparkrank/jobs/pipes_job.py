@@ -30,7 +30,7 @@ _SIGN = re.compile(r"[^A-Za-z0-9_]")  # Dagster allows no other characters in th
 
 @dataclass(frozen=True)
 class PipesRun:
-    """The run of Dagster that waits for the command. It gets no rows, no slice values and no group keys."""
+    """The run of Dagster that waits for the command. Dagster gets no rows, no slice values and no group keys."""
 
     context: PipesContext
 
@@ -71,7 +71,7 @@ def pipes_run(spec: Spec) -> Iterator[PipesRun]:
 
 
 def check_names(gates: Iterable[str]) -> dict[str, str]:
-    """Return the gates by the names of their checks; raise :class:`SpecError` if two gates would have one name.
+    """Return the gates by the names of their checks. Raise :class:`SpecError` if two gates would get the same name.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The plan of a day before its evaluation: rows, buckets and tasks, and how long recent days of the spec took."""
+"""The plan of a day before its evaluation: rows, buckets and tasks, and the run times of recent days of the spec."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STORED_RUNS = 3  # the number of last days that the plan shows
 
 
 def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
-    """Return how Spark would evaluate a day, without starting Spark. Rows are counted unless ``rows`` is given.
+    """Return the plan of Spark's evaluation of a day, without starting Spark. ``rows`` replaces a count of rows.
 
     Raise :class:`SpecError` if only Spark can count the rows, and :class:`InputError` if the input is unusable.
     """
@@ -76,7 +76,7 @@ def _counted(spec: Spec, day: str, colocation: Colocation | None) -> tuple[int, 
 def stored_runs(spec: Spec, day: str) -> list[StoredRun]:
     """Return the runs of the last stored days up to ``day``, without unreadable runs and runs of other specs.
 
-    If all stored days are later than ``day``, they are the last stored days of all.
+    If all stored days are later than ``day``, return the runs of the last stored days.
     """
     output = on_day(spec.output.path, day)
     names = sorted(name for name in stored_names(output) or () if day_of(name) is not None)

@@ -1,4 +1,4 @@
-"""The reasons why two libraries give different numbers for the same rows: settings of their presets.
+"""The settings of two presets by which two libraries give different numbers for the same rows.
 
 Metrics that differ only in parameters share a pass. Each changed setting of the whole evaluation needs another pass.
 """
@@ -46,7 +46,7 @@ class _MetricSetting:
 class _Passes:
     """Evaluations of metrics, in one pass over the rows for each set of definitions.
 
-    ``values`` has the value by model of each metric, or ``reasons`` why it could not be computed. ``count`` is the
+    ``values`` contains the value by model of each metric, or ``reasons`` why it could not be computed. ``count`` is the
     number of passes so far, and ``bad`` the highest allowed share of rejected rows.
     """
 
@@ -116,10 +116,10 @@ class _Passes:
 def explain_presets(
     spec: Spec, day: str, one: str, other: str, texts: Sequence[str], spark: SparkSession | None, stages: Stages
 ) -> PresetDifferences:
-    """Explain how the metrics ``texts`` of one day differ between the presets ``one`` and ``other``.
+    """Return the differences of the metrics ``texts`` of one day between the presets ``one`` and ``other``.
 
-    Either may be :data:`DEFAULT`. Definitions come from the presets, not from ``spec``. Raise :class:`SpecError` if a
-    preset or metric is unknown.
+    Either preset may be :data:`DEFAULT`. Definitions come from the presets, not from ``spec``. Raise :class:`SpecError`
+    if a preset or metric is unknown.
     """
     presets = [_preset(name, option) for name, option in ((one, "--from"), (other, "--to"))]
     truth = None if spec.roles.truth is None else replace(spec.roles.truth, slices=())
@@ -170,7 +170,7 @@ def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
 class _Pair:
     """The evaluations needed for a metric: under both presets, and under the first with one setting of the second.
 
-    ``ends`` has the former, and ``alone`` the latter by the setting's name and its values in both presets.
+    ``ends`` contains the former, and ``alone`` the latter by the setting's name and its values in both presets.
     """
 
     text: str

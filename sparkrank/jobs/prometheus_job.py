@@ -1,4 +1,4 @@
-"""The numbers of a stored day or window as a file for Prometheus, in its text format.
+"""The numbers of a stored day or window as a file in the text format of Prometheus.
 
 The textfile collector of the node exporter, or a push gateway, reads such a file.
 """
@@ -72,8 +72,8 @@ class PrometheusFile:
     def write(self, target: Target, verdicts: Sequence[GateVerdict], spark: SparkSession | None = None) -> None:
         """Replace the file, in one step, with the numbers of a day or window and its verdicts.
 
-        A day that is not stored has only verdicts. Raise :class:`SparkrankError` for more than :data:`MOST_SERIES`
-        series, and :class:`StoreError` if the file cannot be written.
+        For a day that is not stored, the file contains only verdicts. Raise :class:`SparkrankError` for more than
+        :data:`MOST_SERIES` series, and :class:`StoreError` if the file cannot be written.
         """
         from prometheus_client import CollectorRegistry, Gauge, write_to_textfile
 

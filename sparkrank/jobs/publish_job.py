@@ -1,4 +1,4 @@
-"""The copies of stored days and windows in other places, which are brought to the current runs."""
+"""The updates of the copies of stored days and windows in other places to the current runs."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _BY_INPUT = (GROUPS.name, BLOCKS.name, PARTS.name)  # tables whose columns or ty
 def validate_publish(
     spec: Spec, spark: SparkSession | None = None, column: str = DAY, *, needs_answer: bool = False
 ) -> None:
-    """Raise :class:`SpecError` if it is certain, before anything is read, that no day or window can be published.
+    """Raise :class:`SpecError`, before any table is read, if no day or window can be published.
 
-    ``spark`` is needed if :func:`publishes_by_spark`. Unless ``needs_answer`` is true, a place that does not answer
-    causes no error, because it may answer when the day is stored.
+    ``spark`` is needed if :func:`publishes_by_spark` is true. Unless ``needs_answer`` is true, a place that does not
+    answer causes no error, because it may answer when the day is stored.
     """
     if spec.output.publish and needs_spark(spec.output.path):
         where = f"output.path is {shorten(spec.output.path)}, which Spark alone opens"
@@ -59,12 +59,12 @@ def _known_schema(name: str, column: str) -> pa.Schema:
 
 
 def publishes_by_spark(spec: Spec) -> bool:
-    """Return whether Spark writes any of the copies that ``spec`` publishes. A session is then needed."""
+    """Return whether Spark writes any of the copies published by ``spec``, so that a session is needed."""
     return any(own.publisher.needs_session for own in spec.output.publish)
 
 
 def publish_target(spec: Spec, target: Target, spark: SparkSession | None = None) -> list[PublishedDay]:
-    """Publish a stored day or window in every place of ``spec``, even if one of them fails.
+    """Publish a stored day or window in every place of ``spec``, even if one place fails.
 
     Raise :class:`SparkrankError` with the tables that could not be published, and :class:`InputError` if the stored
     tables cannot be read.
@@ -77,8 +77,8 @@ def publish_stored(
 ) -> tuple[list[PublishedDay], list[str]]:
     """Publish a stored day, or the stored days of a window and the window itself if it is merged.
 
-    Return what was published, and the names of the days and windows without tables. Raise :class:`SpecError` if the
-    spec names no place, :class:`InputError` if nothing is stored, and the errors of :func:`publish_target`.
+    Return the published days and windows, and the names of those without tables. Raise :class:`SpecError` if the spec
+    names no place, :class:`InputError` if nothing is stored, and the errors of :func:`publish_target`.
     """
     if not spec.output.publish:
         raise SpecError("the spec has no output.publish, which lists where days are published")

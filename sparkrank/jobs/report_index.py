@@ -22,12 +22,12 @@ _LOOKS = 3  # runs of other days may write the index at the same time
 
 
 def has_index(spec: Spec) -> bool:
-    """Return whether the runs of ``spec`` write reports, and all days into one folder, which then has an index."""
+    """Return whether there is an index: the runs of ``spec`` write reports, and all days into one folder."""
     return spec.output.report and "{" not in spec.output.path
 
 
 def write_index(spec: Spec, target: Target) -> list[str]:
-    """Write the index of all days (or windows) in the folder of ``target``, whose run has been committed.
+    """Write the index of all days (or windows) in the folder of ``target``, after the commit of its run.
 
     Readers already see the day, so an error is returned as a warning.
     """

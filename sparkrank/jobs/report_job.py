@@ -89,7 +89,7 @@ _OF_TREND = pa.schema([METRICS.schema.field(name) for name in _TREND_COLUMNS])
 
 
 def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None) -> ReportData:
-    """Return the report of a stored day or window. For a window that was never merged, it only has the trend of days.
+    """Return the report of a stored day or window. For a window that was never merged, it is only the trend of days.
 
     The report describes the spec of the stored run. Raise :class:`InputError` if there are no readable tables.
     """
@@ -112,7 +112,7 @@ def report_stored(spec: Spec, target: Target, spark: SparkSession | None = None)
 def report_of_files(
     spec: Spec, target: Target, files: DayFiles, run: dict[str, Any], spark: SparkSession | None = None
 ) -> ReportData:
-    """Return the report made from the tables in ``files``, which the ``run`` of the day or window has written.
+    """Return the report of the tables in ``files``, written by the ``run`` of the day or window.
 
     Raise :class:`InputError` if the tables are from another run or cannot be read.
     """
@@ -257,7 +257,7 @@ def _batches(rows: ds.Dataset, day: str, slices: Sequence[str]) -> Iterator[pa.R
 def with_report(
     spec: Spec, target: Target, run: DayRun, tables: Mapping[str, Any], spark: SparkSession | None
 ) -> dict[str, Any]:
-    """Return ``tables`` with a function ``runs`` that also writes the report. Pass :data:`REPORT` to the commit."""
+    """Return ``tables`` with a function for ``runs`` that also writes the report. The commit needs :data:`REPORT`."""
     from sparkrank.report.page import page
 
     inner: Callable[..., pa.Table] = tables["runs"]
@@ -273,7 +273,7 @@ def with_report(
 
 
 def validate_report(spec: Spec, run: DayRun | None = None) -> bool:
-    """Return whether the spec requests a report. Raise :class:`SpecError`, before any work, if it cannot be written."""
+    """Return whether the spec requests a report. Raise :class:`SpecError` if the report cannot be written."""
     if not spec.output.report:
         return False
     from sparkrank.report.page import require_extra
@@ -302,7 +302,7 @@ def _write(folder: str, name: str, content: bytes) -> None:
 def changes_of_run(target: Target, metrics: pa.Table, spark: SparkSession | None) -> Changes | None:
     """Return the changes since the last readable day.
 
-    None if the :data:`LOOKED_BACK` days before are all unreadable.
+    Return None if all of the :data:`LOOKED_BACK` days before are unreadable.
     """
     earlier = [day for days in range(1, LOOKED_BACK + 1) if (day := target.earlier(days)) is not None]
     read = partial(_stored_day, spark=spark)

@@ -44,7 +44,7 @@ class Target:
 
     @property
     def name(self) -> str:
-        """The text for the day or window in the partition column, such as ``2026-01-31``."""
+        """The name of the day or window in the partition column, such as ``2026-01-31``."""
         return str(self.window) if self.is_window else str(self.window.first)
 
     @property
@@ -62,12 +62,12 @@ class Target:
     def stored(self, spark: SparkSession | None, *, is_past: bool = False) -> StoredResult | None:
         """Return the stored tables, or None if there are none.
 
-        If ``is_past``, read only the columns for comparisons with later days.
+        If ``is_past`` is true, read only the columns for comparisons with later days.
         """
         return stored_result(self.folder, self.name, spark, self.column, is_past=is_past)
 
     def outdated(self, run: Mapping[str, Any], spark: SparkSession | None) -> str | None:
-        """Return a message with the days of a window that were evaluated after its ``run`` merged them, or None.
+        """Return a message with the days of a window that were evaluated after the merge by its ``run``, or None.
 
         Days that are now missing or unreadable do not count. Earlier releases did not record the merged runs.
         """
@@ -90,7 +90,7 @@ class Target:
         return f"{spans(changed)} {was} evaluated after {self.name} was merged: merge the window again"
 
     def earlier(self, days: int) -> Target | None:
-        """Return the target shifted back by ``days`` days, or None if that is before the first day of the calendar."""
+        """Return the target ``days`` days earlier, or None before the first day of the calendar."""
         try:
             shift = dt.timedelta(days)
             return replace(self, window=Window(self.window.first - shift, self.window.last - shift))

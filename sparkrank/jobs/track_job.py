@@ -1,4 +1,4 @@
-"""The log of a stored day in the trackers of a spec. Trackers get no reader options and no group keys."""
+"""The logging of a stored day to the trackers of a spec. Trackers get no reader options and no group keys."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def validate_track(spec: Spec) -> None:
-    """Raise :class:`SpecError` if it is certain, before anything is read, that no day can be logged."""
+    """Raise :class:`SpecError`, before any table is read, if no day can be logged."""
     if not spec.track:
         return
     plan = spec.plan()
@@ -69,7 +69,7 @@ def validate_tracked(plan: Plan, slices: Sequence[str], where: str) -> None:
 
 
 def names_of_day(plan: Plan) -> Iterator[Parts]:
-    """Yield the names of the values over the whole day, which are known before anything is read."""
+    """Yield the names of the values over the whole day, known before any table is read."""
     baseline = None if plan.compare is None else plan.compare.baseline
     pairs = [] if baseline is None else [f"{model}-{baseline}" for model in plan.models if model != baseline]
     yield from itertools.product((*plan.models, *pairs), map(str, plan.metrics))
@@ -78,7 +78,7 @@ def names_of_day(plan: Plan) -> Iterator[Parts]:
 def track_target(spec: Spec, target: Target, spark: SparkSession | None) -> list[str]:
     """Log a stored day to each tracker of ``spec`` that lacks the day, and return a warning for each failure.
 
-    A window is not logged. Raise :class:`SparkrankError` if a tracker that is required fails.
+    A window is not logged. Raise :class:`SparkrankError` if a ``required`` tracker fails.
     """
     if target.is_window:
         return []

@@ -1,6 +1,6 @@
-"""Declarations of metrics, the grammar of their strings, and the plan, which says what must be computed for them.
+"""Declarations of metrics, the grammar of their strings, and the plan of the computation of requested metrics.
 
-To declare metrics of your own (see :func:`register`), use the classes of metrics and of parameters in this package. The
+Metrics of your own (see :func:`register`) are declared by the classes of metrics and of parameters in this package. The
 functions of a declaration receive the other classes as arguments: a ranking, sums over the hits of a ranking, or the
 totals of all rows.
 """

@@ -2,8 +2,8 @@
 
 :data:`ALIASES` maps each name to the sparkrank metric with the same meaning. :data:`ELSEWHERE` maps names without such
 a metric to an explanation. Names are looked up in lower case, with hyphens replaced by underscores. Names of
-torchmetrics are looked up without underscores, because only its functions have them. A name that ends in ``@`` is valid
-only with a cut-off.
+torchmetrics are looked up without underscores, because only the names of its functions contain them. A name that ends
+in ``@`` is valid only with a cut-off.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def cut_off(name: str) -> tuple[str, str] | None:
 
 
 def translation(name: str, has_cutoff: bool) -> tuple[str, str] | None:
-    """Return the metric of sparkrank for a metric ``name`` of another program, or None if no table here has ``name``.
+    """Return the metric of sparkrank for a metric ``name`` of another program, or None for an unknown name.
 
     The result is a pair of strings: the name of a metric of sparkrank, and the parameters of that metric. Raise
     :class:`MetricError` if ``name`` is known as a metric that sparkrank lacks.
@@ -141,5 +141,5 @@ def translation(name: str, has_cutoff: bool) -> tuple[str, str] | None:
 
 
 def needs_cutoff(name: str) -> str | None:
-    """Return the metric that ``name`` means if a cut-off follows; None if no such alias exists."""
+    """Return the metric meant by ``name`` with a cut-off; None if no alias is valid only with a cut-off."""
     return ALIASES.get(f"{looked_up(name)}@")

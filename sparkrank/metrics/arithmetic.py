@@ -44,9 +44,9 @@ Operand: TypeAlias = "TermColumn | str | float"  # a column of terms, the name o
 class TermTable:
     """A named table of terms, for example for the list (``name`` is :data:`LIST`) or for the ideal list.
 
-    All ``columns`` have the same length. A term is NaN where a row has no term. ``row`` has the index of each term's
-    row in the judgments (all rows of the group), or is None if the terms do not belong to rows. Under
-    ``ties=expected``, a term may belong to a position that any row of a tie block can take.
+    All ``columns`` have the same length. A term is NaN where a row has no term. ``row`` contains the index of each
+    term's row in the judgments (all rows of the group), or is None if the terms do not belong to rows. Under
+    ``ties=expected``, a term may belong to a position at which any row of a tie block may be.
 
     Examples
     --------
@@ -66,9 +66,9 @@ class TermTable:
 class Step:
     """One step of a calculation: an operation on columns of terms, on the values of earlier steps, or on numbers.
 
-    The operations ``sum`` and ``highest`` give 0 for an empty column. If the second operand is 0, ``ratio`` is
-    undefined and ``share`` gives 0. ``where`` gives the first operand, but is undefined if the second operand is 0. An
-    undefined ``value`` is NaN.
+    The operations ``sum`` and ``highest`` return 0 for an empty column. If the second operand is 0, ``ratio`` is
+    undefined and ``share`` is 0. ``where`` is the first operand, but undefined if the second operand is 0. An undefined
+    ``value`` is NaN.
 
     Examples
     --------
@@ -111,7 +111,7 @@ _OPERATIONS: dict[str, tuple[str, Callable[..., float]]] = {
 
 @dataclass(frozen=True)
 class OneGroup:
-    """One model's ranking of one group. ``scored`` has the rows with a score, ``scored_rows`` their judgment rows.
+    """One model's ranking of one group. ``scored`` lists the rows with a score, ``scored_rows`` their judgment rows.
 
     A judgment row is the index of a row in the group's judgments (all rows, listed or not).
     """
@@ -125,8 +125,8 @@ class OneGroup:
 class Arithmetic:
     """The calculation of a metric's value for one group.
 
-    ``tables`` holds the terms, starting with the table of the list. The value of the last of ``steps`` is the value of
-    the metric. ``notes`` holds short remarks that explain the numbers.
+    ``tables`` contains the terms, starting with the table of the list. The value of the last of ``steps`` is the value
+    of the metric. ``notes`` contains short remarks that explain the numbers.
     """
 
     tables: tuple[TermTable, ...]
@@ -137,7 +137,7 @@ class Arithmetic:
     def of(cls, tables: Iterable[TermTable], steps: Iterable[Step], notes: Iterable[str] = ()) -> Arithmetic:
         """Return a calculation with the value of each step, in order, from columns of ``tables``.
 
-        ``given`` steps keep their value.
+        Steps made by :func:`given` keep their value.
 
         Examples
         --------

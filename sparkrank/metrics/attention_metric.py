@@ -1,4 +1,4 @@
-"""The class of metrics of attention, which compare how much attention lists give to each value of a column."""
+"""The class of metrics of attention (the discounts of a value's positions) to the values of a column."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OF_ALL_LISTS = "the value is of all lists together: this list adds its attention
 
 @dataclass(frozen=True)
 class AttentionMetric(MetricKind):
-    """A metric that compares how attention is shared among the values of a column with how it should be shared.
+    """A metric of the distance between the values' shares of attention and the shares that are due to them.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class AttentionMetric(MetricKind):
     refused: tuple[tuple[str, str], ...] = (("weight", "in what all lists show no group has a weight of its own"),)
 
     def exposure_of(self, metric: Metric) -> Exposure:
-        """Return the settings of the counts from which ``metric`` is computed: the attention that each value gets."""
+        """Return the settings of the counts of attention by value, from which ``metric`` is computed."""
         return Exposure.of(metric)._replace(by=metric.word(BY))
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
@@ -73,7 +73,7 @@ class AttentionMetric(MetricKind):
             yield Needed(PART_SUM_FORM.kind, groups, str(metric), part_definition(plan.settings, plan))
 
     def amounts(self, merged: Merged, subject: Subject, metric: Metric) -> ValueAmounts:
-        """Return the attention that each value of the column gets, and the attention due."""
+        """Return the attention to each value of the column, and the amount due to it."""
         exposure, target = self.exposure_of(metric), None
         if (against := metric.word(AGAINST.name)) != RELEVANT:
             target = Subject(subject.model, ALL, ALL).state(exposure.of_target(against))
@@ -82,7 +82,7 @@ class AttentionMetric(MetricKind):
     def amounts_of_parts(self, merged: Merged, subject: Subject, metric: Metric, parts: int) -> ValueAmounts | None:
         """Return the amounts for each part (fixed subset) of the groups, or None without parts.
 
-        Due amounts that come from a table of items are the same whichever part is left out.
+        Due amounts from a table of items do not depend on parts, and are 0 here.
         """
         whole, key = self.amounts(merged, subject, metric), subject.state(self.exposure_of(metric).by_part)
         return whole.of_parts(merged.partials.items, key, parts, varies=metric[AGAINST.name] == RELEVANT)

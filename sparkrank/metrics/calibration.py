@@ -1,6 +1,6 @@
-"""Declarations of the pooled metrics that treat scores as probabilities, such as log loss.
+"""Declarations of the pooled metrics of scores as probabilities, such as log loss.
 
-These metrics are undefined if any score lies outside [0, 1]; the table ``quality`` counts the rows with such scores.
+These metrics are undefined if any score is outside [0, 1]. The table ``quality`` counts the rows with such scores.
 """
 
 from __future__ import annotations

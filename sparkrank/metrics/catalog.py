@@ -1,4 +1,4 @@
-"""The register that finds declarations by name or alias. :mod:`sparkrank.metrics.families` and users add to it."""
+"""The register of declarations by name and alias, filled by :mod:`sparkrank.metrics.families` and by users."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sparkrank.metrics import aliases as names
 class Named(Protocol):
     """An object with a name and aliases. An alias that ends in ``@`` is valid only with a cut-off.
 
-    If ``called`` is given, users type it instead of ``name``.
+    If ``called`` is given, users type ``called`` instead of ``name``.
     """
 
     @property
@@ -36,7 +36,7 @@ class Catalog(dict[str, D]):
         self._aliases: dict[str, str] = {}
 
     def fill(self, *declarations: D) -> None:
-        """Add ``declarations`` that belong to the package, so that every process has them."""
+        """Add ``declarations`` of the package, which exist in every process."""
         for declaration in declarations:
             self._built_in[declaration.name] = declaration
             self.add(declaration)
@@ -58,7 +58,7 @@ class Catalog(dict[str, D]):
         return self._built_in.get(declaration.name) is declaration
 
     def meaning(self, name: str, has_cutoff: bool, text: str) -> tuple[D, str]:
-        """Return the declaration called ``name``, and the parameters that ``name`` implies (as one string).
+        """Return the declaration called ``name``, and the parameters implied by ``name`` (as one string).
 
         ``name`` is a name or an alias, in upper or lower case. Raise :class:`MetricError` if ``name`` is unknown; the
         message quotes ``text``, the string of the whole metric, and lists the nearest name and all known names.

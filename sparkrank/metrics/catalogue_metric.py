@@ -1,4 +1,4 @@
-"""The class of metrics that describe all lists together, such as the coverage of the catalogue."""
+"""The class of metrics of all lists together, such as the coverage of the catalogue."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OF_ALL_LISTS = "the value is of all lists together: this list adds what it shows
 
 @dataclass(frozen=True)
 class CatalogueMetric(MetricKind):
-    """A metric of all lists together, computed from how often each item is in the first k rows of a list.
+    """A metric of all lists together, computed from the number of lists with each item in their first k rows.
 
     The metric is undefined if the function ``value`` returns NaN.
 
@@ -38,12 +38,12 @@ class CatalogueMetric(MetricKind):
         The function that returns the value, or NaN if the value is undefined. Its arguments are the exposure of every
         item, in units of :data:`sparkrank.states.items.UNIT` (a row that is certainly shown adds one unit); the number
         of groups in which each item is relevant; the number of groups; and the metric. The second argument has a
-        meaning only if the metric has the parameter ``rel``, which makes the metric read labels.
+        meaning only if the metric reads labels, by its parameter ``rel``.
     counts_lists : bool
         Whether the exposure of an item counts the lists that show it, so that repeats in a list count once. A warning
-        then says how many lists are shorter than k rows.
+        then reports the number of lists shorter than k rows.
     common : tuple of Parameter
-        The parameters that all metrics of this class have, which is only ``ties``.
+        The parameters of all metrics of this class: only ``ties``.
 
     Examples
     --------

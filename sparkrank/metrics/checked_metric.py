@@ -1,7 +1,7 @@
-"""The class of metrics of a label that a more reliable label checks: ``ndcg(label=machine,checked_by=human)@10``.
+"""The class of metrics of a label checked by a more reliable label: ``ndcg(label=machine,checked_by=human)@10``.
 
-The mean by the first label, over all groups, is corrected by the mean difference between both labels, over the groups
-in which every row has the second label (prediction-powered inference; Angelopoulos et al., Science 2023).
+The value is the mean by the first label over all groups, plus the mean difference (second label - first label) over the
+groups whose rows all have the second label (prediction-powered inference; Angelopoulos et al., Science 2023).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ UNDEFINED = f"fewer than {LEAST_CHECKED} groups have the label of checked_by in 
 class CheckedMetric(MetricKind):
     """A metric whose mean over all groups by one label is corrected by a more reliable label of some groups.
 
-    It has two states: the mean of the metric without ``checked_by``, and, under its own string, the mean difference
-    between both labels. The difference is undefined for a group with a row that lacks the second label. A value that is
-    undefined by either label counts as ``undefined`` says, or else as 0, in both means. The metric of groups is ``of``;
-    all other fields are copies of the fields of ``of``.
+    The metric has two states: the mean of the metric without ``checked_by``, and, under its own string, the mean
+    difference between both labels. The difference is undefined for a group with a row without the second label. A value
+    that is undefined by either label counts by the rule ``undefined``, or else as 0, in both means. The metric of
+    groups is ``of``; all other fields are copies of the fields of ``of``.
     """
 
     parts: ClassVar[tuple[PlanPart, ...]] = ("checked",)

@@ -1,4 +1,4 @@
-"""The settings of a whole evaluation that change what its metric values mean, such as the order of tied rows."""
+"""The settings of a whole evaluation that change the meaning of its metric values, such as the order of tied rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ALWAYS_WRITTEN = ("ties", "undefined")
 
 
 class SettingOptions(TypedDict, total=False):
-    """The keyword arguments for the definitions. ``preset`` supplies those that are missing or None."""
+    """The keyword arguments for the definitions. ``preset`` names a library for those that are missing or None."""
 
     preset: PresetName | None
     ties: Ties | None
@@ -33,21 +33,21 @@ class SettingOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Definitions:
-    """The settings of a whole evaluation that change what its metric values mean. Tables state these settings.
+    """The settings of a whole evaluation that change the meaning of its metric values. Tables contain these settings.
 
     Parameters
     ----------
     ties : {"expected", "item", "worst", "best", "block"}
-        The order of tied rows. ``expected`` takes the mean over all orders of the tied rows. ``item`` sorts them by
-        item, as strings in descending order. ``worst`` puts relevant rows last, and ``best`` puts them first.
-        ``block`` treats all tied rows as one step.
+        The order of tied rows. With ``expected``, a value is the mean over all orders of the tied rows. ``item`` sorts
+        tied rows by item, as strings in descending order. ``worst`` puts relevant rows last, and ``best`` puts them
+        first. ``block`` treats all tied rows as one step.
     undefined : {"skip", "zero", "one", "error"}
         The treatment of a group for which a metric is undefined. ``skip`` leaves the group out of the mean. ``zero``
-        and ``one`` count the value as 0 or 1 in the mean. ``error`` stops the evaluation, even if the undefined metric
-        is one of all rows. In the group table, the value is NaN in any case.
+        and ``one`` count the value as 0 or 1 in the mean. ``error`` stops the evaluation, even for an undefined pooled
+        metric. In the group table, the value is always NaN.
     unretrieved : {"zero", "skip"}
-        The treatment of a group without a list. ``zero`` gives the group the value of an empty list, which is 0 for
-        most metrics. ``skip`` leaves the group out.
+        The treatment of a group without a list. With ``zero``, the group has the value of an empty list: 0 for most
+        metrics. ``skip`` leaves the group out.
     unjudged : {"nonrelevant", "drop"}
         The treatment of a list row without a label. ``nonrelevant`` counts the row as not relevant. ``drop`` removes
         the row before positions are assigned.
@@ -64,7 +64,7 @@ class Definitions:
     Raises
     ------
     SpecError
-        If a value is not allowed, or if ``positions`` takes ranks from the input while ``ties`` would order tied rows.
+        If a value is not allowed, or if ``positions`` are ranks of the input and ``ties`` would order tied rows.
 
     Examples
     --------
@@ -88,8 +88,8 @@ class Definitions:
     def of(cls, preset: Preset | None, given: Mapping[str, Any], *, joins: bool = False) -> Definitions:
         """Return the definitions with the settings in ``given``, completed from ``preset`` and then from defaults.
 
-        A setting that is None in ``given`` counts as not given. ``joins`` says whether lists are joined with the truth,
-        which decides the default of ``duplicates``.
+        A setting that is None in ``given`` counts as not given. ``joins`` is true if lists are joined with the truth,
+        on which the default of ``duplicates`` depends.
 
         Examples
         --------
@@ -119,7 +119,7 @@ class Definitions:
         return self.written()
 
     def written(self, *always: str) -> str:
-        """Return a string of the settings ``ties``, ``undefined``, those in ``always``, and those not at default."""
+        """Return a string of the settings ``ties``, ``undefined``, those in ``always``, and all other non-defaults."""
         values = [(setting.name, getattr(self, setting.name), setting.default) for setting in fields(self)]
         shown = {*_ALWAYS_WRITTEN, *always}
         return ", ".join(f"{name}={value}" for name, value, default in values if value != default or name in shown)

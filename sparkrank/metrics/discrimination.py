@@ -34,7 +34,7 @@ def rule_of(metric: Metric) -> BinRule:
 
 
 def rule_parameters(bits: int | None = None, digits: int | None = None) -> tuple[Parameter, ...]:
-    """Return the parameters that choose a rule for score bins.
+    """Return the parameters by which a metric chooses its rule for score bins.
 
     The arguments are the defaults of the parameters ``bits`` and ``digits``.
     """
@@ -55,9 +55,9 @@ def _auc(totals: PooledTotals, metric: Metric) -> PooledValue:
 
 
 def share_of_positives(totals: PooledTotals, metric: Metric) -> PooledValue:
-    """Return the first term of ``totals`` divided by the positives.
+    """Return the share of positives: the first term of ``totals`` divided by the positives.
 
-    The second and third terms are its upper and lower bounds, and give the error bound.
+    The second and the third term, an upper and a lower bound of the first, determine the error bound.
     """
     exact, whole = bool(metric["exact"]), totals.positives
     if not whole:

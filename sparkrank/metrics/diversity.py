@@ -32,7 +32,7 @@ from sparkrank.ranking.value_pairs import (
 
 
 def distinct(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the number of distinct values in the first k rows of each group, divided by what ``over`` names."""
+    """Return (distinct values in the first k rows) / (k, rows within k or values of the catalog, by ``over``)."""
     column = metric.value_column("by")
     values = np.bincount(value_counts(ranking, column, metric.k).group, minlength=ranking.groups).astype(np.float64)
     if metric["over"] == "catalog":
@@ -50,7 +50,7 @@ def category_entropy(ranking: Ranking, metric: Metric) -> Floats:
 
 
 def ild(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the mean distance between two of the first k rows of each group; NaN with fewer than two values."""
+    """Return the mean of 1 - likeness over pairs of the first k rows of each group; NaN with fewer than two values."""
     columns = metric.columns_of("by")
     rows, groups = valued_rows(head_of(ranking, metric.k), columns, metric.k), ranking.groups
     different = SumsOverPairs(*np.zeros((3, groups)))
@@ -62,7 +62,7 @@ def ild(ranking: Ranking, metric: Metric) -> Floats:
 
 
 def list_terms(order: Ints, place: Ints, columns: dict[str, Floats]) -> TermTable:
-    """Return the table of a list with rows in the given ``order``. Only the rows at ``place`` have terms."""
+    """Return the table of a list with rows in ``order``. Only the rows at ``place`` have terms, in ``columns``."""
     spread = {name: np.full(len(order), math.nan) for name in columns}
     for name, terms in columns.items():
         spread[name][place] = terms

@@ -1,4 +1,4 @@
-"""Declarations of metrics of all lists together, computed from how often items or values are shown."""
+"""Declarations of metrics of all lists together, computed from the exposure (shown rows) of items or values."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def coverage(exposure: Ints, items: int) -> float:
 
 
 def gini(exposure: Ints, items: int) -> float:
-    """Return the Gini coefficient of the exposures of items; 0 means that all items are shown equally often.
+    """Return the Gini coefficient of the exposures of items; it is 0 if all items are shown equally often.
 
-    The coefficient is Σ (2j - n - 1) x_j / (n Σ x), where x_j are the exposures in ascending order and n = ``items``
+    The coefficient is Σ (2j - n - 1) x_j / (n Σ x), where x_j are the exposures in ascending order. n = ``items``
     includes items that are never shown. The result is NaN if all exposures are 0.
     """
     some = np.sort(exposure[exposure > 0]).astype(np.float64)
@@ -41,7 +41,8 @@ def novelty(exposure: Ints, relevant: Ints, groups: int) -> float:
     """Return the mean of -log2(popularity) over all shown rows, in bits.
 
     The popularity of an item is the share of groups in which the item is relevant; an item that is relevant in no group
-    counts as relevant in one. ``exposure`` and ``relevant`` have one number per item. NaN if all exposures are 0.
+    counts as relevant in one. ``exposure`` and ``relevant`` contain one number per item. The result is NaN if all
+    exposures are 0.
     """
     order = np.lexsort((relevant, exposure))  # equal pairs add equal terms: the order of items has no effect on the sum
     weight = exposure[order].astype(np.float64)

@@ -1,4 +1,4 @@
-"""Declarations of metrics of fairness, which compare how much of a list's attention values such as providers get."""
+"""Declarations of metrics of fairness: the shares of a list's attention that values such as providers get."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ DISTANCE = Choice(
 
 
 def common_shares(shown: Floats, target: Floats, distance: str) -> Floats:
-    """Return one term per value, whose sum is 1 minus the distance between the two distributions.
+    """Return one term per value. The terms add up to 1 minus the distance between the shares ``shown`` and ``target``.
 
-    For the distance ``tv``, a term is min(shown, target); otherwise, it is a term of 1 minus the Jensen-Shannon
-    divergence. A share of NaN gives NaN. Values that are not shown have the term 0, so they may be left out.
+    For the distance ``tv``, a term is min(shown, target). Otherwise, with b = shown + target, a term is (shown · log2(b
+    / shown) + target · log2(b / target)) / 2 (by Jensen and Shannon). A share of NaN gives NaN. A value not shown has
+    the term 0.
     """
     if distance == "tv":
         return np.minimum(shown, target)
@@ -104,9 +105,9 @@ def _relevant_pairs(ranking: Ranking, metric: Metric, column: ValueColumn, value
 
 
 def awrf(ranking: Ranking, metric: Metric) -> Floats:
-    """Return 1 minus the distance between the values' shares of a list's attention and of the target, for each group.
+    """Return 1 minus the distance between the values' shares of a list's attention and of the target, by group.
 
-    NaN if the list or the target has no value.
+    The result is NaN if the list or the target has no value.
     """
     shares = ListShares.of(ranking, metric)
     terms = common_shares(shares.shown, shares.target, metric.word(DISTANCE.name))
@@ -117,7 +118,7 @@ def awrf(ranking: Ranking, metric: Metric) -> Floats:
 
 
 def why_no_shares(metric: Metric) -> str | None:
-    """Return the reason why the parameters of a metric of shares contradict each other, or None."""
+    """Return the reason why the parameters of a metric of shares are contradictory, or None."""
     if metric[BY] is None:
         return f"names no column: {BY}=<column> says what is shown, as in {metric.name}({BY}={CATALOG}.provider)@10"
     against = metric.word(AGAINST.name)

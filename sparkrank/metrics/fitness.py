@@ -1,11 +1,11 @@
-"""The metric fitness, which says how near the rows of a list are to their positions in a reference order.
+"""The metric fitness: the nearness of the rows of a list to their positions in a reference order.
 
 Under ``ties=expected``, fitness is the mean over all orders of the tied rows. Take a tie block of n rows at the
 positions c + 1 to c + n. If the reference does not tie a row with another row of the block, the row is equally likely
 to be at each of these positions, and the sum of 1 / (a·p + b) over a run of positions p is a difference of digamma
-functions. If the reference ties r rows of the block, these rows take their reference positions q in the order of the
-score. The probability that the j-th of them is at position c + i is the probability that i is the j-th smallest of r
-numbers drawn from 1 to n. These probabilities are computed position by position, in r·n steps.
+functions. If the reference ties r rows of the block, these rows get their reference positions q in the order of the
+score. The j-th of these rows is at position c + i with the probability that i is the j-th smallest of r numbers drawn
+from 1 to n. These probabilities are computed position by position, in r·n steps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760)
 
 @dataclass(frozen=True)
 class Fit:
-    """The function of the positions p and q that fitness adds up: w / (alpha·(|p-q| + 1) + (1-alpha)·p).
+    """The summand of fitness, a function of the positions p and q: w / (alpha·(|p-q| + 1) + (1-alpha)·p).
 
     The weight w is 1 / log2(q+1) if ``discounted``, and 1 otherwise.
     """
@@ -44,7 +44,7 @@ class Fit:
         return (1 / log2(q + 1) if self.discounted else 1.0) / below
 
     def over(self, above: Floats, count: Floats, q: Floats) -> Floats:
-        """Return, for each q, the sum of the fit over the positions p from ``above`` + 1 to ``above`` + ``count``."""
+        """Return the sum of the fit over the positions p from ``above`` + 1 to ``above`` + ``count``, for each q."""
         first, last = above + 1, above + count
         up_to = np.clip(q - 1, above, last)  # the last p before q
         least = up_to + 1
@@ -60,7 +60,7 @@ class Fit:
 
 
 def digamma_difference(x: Floats, count: Floats) -> Floats:
-    """Return digamma(x + count) - digamma(x) for x > 0, which is the sum of 1 / (x + i) for i from 0 to count - 1."""
+    """Return digamma(x + count) - digamma(x) for x > 0: the sum of 1 / (x + i) for i from 0 to count - 1."""
     total = np.zeros(len(x))
     for step in range(int(min(count.max(initial=0), DIRECT))):
         more = count > step
@@ -82,11 +82,12 @@ def digamma_difference(x: Floats, count: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class RowPositions:
-    """The positions of the rows that are in both orders (score and reference), sorted by group and then by reference.
+    """The positions of the rows in both orders (score and reference), sorted by group and then by reference.
 
     ``row`` is the judgment row, ``p`` the position by score, and ``q`` the position by reference. The tie block of a
-    row starts after position ``above`` and has ``tied`` rows (1 if the score is unique). ``alike`` is the number of
-    these rows that the reference ties with the row, including the row itself. ``turn`` numbers them by q, from 1.
+    row begins after position ``above`` and has ``tied`` rows (1 if the score is unique). ``alike`` is the number of
+    rows of the block that the reference ties with the row, including the row itself. ``turn`` is the 1-based index of
+    the row among these by q.
     """
 
     row: Ints
@@ -102,7 +103,7 @@ class RowPositions:
 def most_alike(ranking: Ranking, reference: str) -> int:
     """Return the size n of the longest tie block in which the reference ties r > 1 rows.
 
-    Such a block costs r·n steps.
+    The computation for such a block takes r·n steps.
     """
     rows = positions(ranking, reference)
     return int(rows.tied[rows.alike > 1].max(initial=0)) if ranking.ties == "expected" else 0
@@ -111,9 +112,9 @@ def most_alike(ranking: Ranking, reference: str) -> int:
 def fitness(ranking: Ranking, reference: str, fit: Fit) -> Floats:
     """Return the fitness of each group: the fit of all rows, divided by the fit of all rows at reference positions.
 
-    Only rows in both orders count; without such rows, the value is NaN. Rows that the reference ties take their
-    reference positions in the order of the score. Rows that the score ties take positions by the rule ``ties``, where
-    ``best`` and ``worst`` refer to the reference.
+    Only rows in both orders count; without such rows, the value is NaN. Rows tied in the reference get their reference
+    positions in the order of the score. Rows tied in the score get positions by ``ties``; ``best`` and ``worst`` are by
+    the reference.
     """
     rows = positions(ranking, reference)
     got = sum_by(rows.group, fits(ranking, rows, fit), ranking.groups)

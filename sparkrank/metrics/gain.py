@@ -31,7 +31,7 @@ from sparkrank.ranking.ranking import Ranking
 def gains_of(ranking: Ranking, gain: Gain) -> Credit:
     """Return the gain at the position of each hit.
 
-    Under ``ties=expected``, it is the mean gain of the row's tie block.
+    Under ``ties=expected``, the gain is the mean gain of the row's tie block.
     """
     if gain.clip is not None and (placed := placed_hits(ranking)) is not None:
         return Credit(placed.group, placed.position, ranking.judgments.gain_of(gain, placed.row))
@@ -60,7 +60,7 @@ def _order_in_blocks(ranking: Ranking, amounts: Floats, row: Ints, block: Ints) 
 
 
 def cumulated_gain(credit: Credit, k: int | None, groups: int, discount: Discount | None = None) -> Floats:
-    """Return the sum per group of the gains at positions up to ``k``, times ``discount`` if given. It is never NaN."""
+    """Return the sum per group of the gains at positions up to ``k``, times ``discount`` if given; never NaN."""
     earned = credit if discount is None else _discounted(credit, discount)
     counted = earned if k is None else earned.within(k)
     return sum_by(counted.group, counted.amount, groups)
@@ -91,7 +91,7 @@ class GainSums:
         return compiled_sums(self._ranking, self._gain.rel, k, self._gain, self._discount)
 
     def of_list(self, k: int | None) -> Floats:
-        """Return the discounted gain of each list up to position ``k``; None stands for the whole list."""
+        """Return the discounted gain of each list up to position ``k`` (None: the whole list)."""
         if (sums := self._compiled_sums(k)) is not None:
             return sums.sum(Sum.GAIN, k)
         return cumulated_gain(gains_of(self._ranking, self._gain), k, self._count, self._discount)
@@ -99,8 +99,8 @@ class GainSums:
     def of_ideal(self, k: int | None, ideal: str | tuple[float, ...]) -> Floats:
         """Return the discounted gain of each ideal list up to position ``k``.
 
-        ``ideal`` says what the ideal list contains: ``judged`` (all labels of the group), ``retrieved`` (the labels in
-        the list), ``k_relevant`` (k items of gain 1), or a tuple of grades that is the ideal list of every group.
+        ``ideal`` is the content of the ideal list: ``judged`` (all labels of the group), ``retrieved`` (the labels in
+        the list), ``k_relevant`` (k items of gain 1), or a tuple of grades for every group.
         """
         if isinstance(ideal, tuple):
             best = np.sort(self._gain.of(np.asarray(ideal)))[::-1][:k]
@@ -130,7 +130,7 @@ def gain_sums(ranking: Ranking, gain: Gain, discount: Discount = LOG2) -> GainSu
 
 
 def best_of_equal(gain: float, rows: NDArray[np.integer], k: int | None, discount: Discount = LOG2) -> Floats:
-    """Return the discounted gain up to ``k`` of each group's ideal list, which has ``rows`` rows of equal ``gain``."""
+    """Return the discounted gain up to ``k`` of each group's ideal list of ``rows`` rows with equal ``gain``."""
     longest = int(rows.max(initial=0))
     counted = rows if k is None else np.minimum(rows, k)
     through = np.zeros(longest + 1)
@@ -229,9 +229,9 @@ def _discount(metric: Metric) -> Discount:
 
 
 def why_no_discounts(metric: Metric) -> str | None:
-    """Return why the listed discounts of ``metric`` are refused, or None.
+    """Return the reason why the listed discounts of ``metric`` are refused, or None.
 
-    Refused are a first discount of 0, a discount below 0, and discounts that grow.
+    A list of discounts is refused if it begins with 0, contains a number below 0, or increases.
     """
     discounts = () if metric.name == "cg" else _discount(metric).listed
     if not discounts:

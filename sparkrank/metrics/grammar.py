@@ -49,7 +49,7 @@ def settings_of(inside: str) -> list[tuple[str, str | None]]:
 
 
 def texts_of(text: str) -> list[str]:
-    """Return the strings of the metrics that ``text`` stands for: ``ndcg@{1,5}`` stands for ndcg@1 and ndcg@5.
+    """Return the strings of the metrics in ``text``: ndcg@1 and ndcg@5 for ``ndcg@{1,5}``.
 
     Raise :class:`MetricError` if a cut-off of the list is missing or given twice.
     """

@@ -1,4 +1,4 @@
-"""Declarations of the AUC inside groups (``group_auc`` and ``gauc``), which is computed from rank sums."""
+"""Declarations of the AUC inside groups (``group_auc`` and ``gauc``), computed from rank sums."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def group_auc(hits: HitSums, tied: str = "half") -> Floats:
     """Return the share of (relevant, non-relevant) pairs in the right order, for each list.
 
     A tied pair counts 1/2, or 0 if ``tied`` is ``zero``. The share is computed from the Mann-Whitney rank sum with
-    mid-ranks, which is exact because every term is a multiple of 1/2. The share is NaN for a list with only one class.
+    mid-ranks, exactly, because every term is a multiple of 1/2. The share is NaN for a list with only one class.
     """
     positives, negatives = class_counts(hits)
     pairs = positives * negatives
@@ -45,7 +45,7 @@ def group_auc(hits: HitSums, tied: str = "half") -> Floats:
 
 
 def pairs_of_relevant(ranking: Ranking, rel: float | None) -> tuple[Ints, dict[str, Floats]]:
-    """Return the relevant rows of a group's list, and how many irrelevant rows are below, tied with and above each."""
+    """Return the relevant rows of a group's list, and the numbers of other rows below, tied with and above each."""
     ranking = ranking.by_score
     relevant, blocks = ranking.judgments.flags(rel)[ranking.row], ranking.blocks
     other = (~relevant).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Declarations of metrics that compare scores with labels as numbers inside a group, such as the calibration gap.
+"""Declarations of metrics of the differences between scores and labels in a group, such as the calibration gap.
 
 The order of the rows does not matter. Sums over rows are exact, so that they have the same bits in any order.
 """
@@ -31,9 +31,9 @@ WEIGHT_OF_COMPARED = replace(WEIGHT, doc=WEIGHT.doc.replace("its listed rows", "
 
 
 class Errors(NamedTuple):
-    """The ``error`` of each row with a score, in the order of the input, and whether the row is ``counted``.
+    """The ``error`` of each row with a score, in the order of the input. ``counted`` flags the rows that count.
 
-    ``refused`` flags the rows that make the value of their group undefined.
+    ``refused`` flags the rows because of which the value of their group is undefined.
     """
 
     error: Floats
@@ -63,14 +63,14 @@ def _scored(ranking: Ranking) -> ScoredRows:
 
 
 def calibration_errors(ranking: Ranking, rel: float | None) -> Errors:
-    """Return s - y of each row, where y is 1 for a relevant row and 0 for another."""
+    """Return s - y of each row: s is the score, y is 1 for a relevant row and 0 for another."""
     rows = _scored(ranking)
     error = rows.probabilities(slice(None)) - ranking.of_listed(ranking.judgments.flags(rel))
     return Errors(error, np.ones(len(error), np.bool_), rows.outside())
 
 
 def residual_errors(ranking: Ranking, of_residual: Callable[[Floats], Floats]) -> Errors:
-    """Return ``of_residual(s - y)`` of each row with the label y, and 0 of each row without a label."""
+    """Return ``of_residual(s - y)`` of each row with the score s and the label y; 0 without a label."""
     rows = _scored(ranking)
     return Errors(
         of_residual(rows.residuals(slice(None))),
@@ -80,7 +80,7 @@ def residual_errors(ranking: Ranking, of_residual: Callable[[Floats], Floats]) -
 
 
 def calibration_gaps(ranking: Ranking, rel: float | None) -> Floats:
-    """Return |Σ s - Σ y| divided by the number of rows of each list."""
+    """Return |Σ score - number of relevant rows| / number of rows, for each list."""
     errors, count = calibration_errors(ranking, rel).sums(ranking)
     return ratio(np.abs(errors), count)
 

@@ -1,4 +1,4 @@
-"""The class of metrics that have a value for each group and are averaged over groups, such as NDCG."""
+"""The class of metrics with a value for each group that are averaged over groups, such as NDCG."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ class ListSums(Protocol):
 
 @dataclass(frozen=True)
 class GroupMetric(MetricKind):
-    """A metric that has a value for each group and is averaged over groups.
+    """A metric with a value for each group, averaged over groups.
 
     The fields of :class:`~sparkrank.metrics.metric.Declaration` name, document and limit the metric. The fields below
-    say how its values are computed. The metric is undefined if ``values`` returns NaN for every group.
+    define the computation of its values. The metric is undefined if ``values`` returns NaN for every group.
 
     Parameters
     ----------
@@ -59,22 +59,21 @@ class GroupMetric(MetricKind):
         Returns the value of each group of a bucket in the unit of the metric, or NaN if it is undefined. If the result
         of ``sums`` has distinct lists, ``values`` returns one value for each of those lists instead.
     weights : callable (Ranking or sums, Metric) -> float64 array (groups) or None, optional
-        Returns the weight of each group in the mean, a finite number of at least 0 in any unit. The array has the same
-        length as the array that ``values`` returns. If ``weights`` is left out or returns None, all groups have the
-        same weight, unless the metric's string gives a ``weight``.
+        Returns the weight of each group in the mean, a finite number of at least 0 in any unit. The array has the
+        length of the result of ``values``. If ``weights`` is left out or returns None, all groups have the same weight,
+        unless the metric's string gives a ``weight``.
     sums : callable (Ranking, Metric) -> ListSums, optional
         Returns sums over the lists of a ranking, as :func:`~sparkrank.metrics.hit_sums` does. If ``sums`` is given,
         ``values`` and ``weights`` receive these sums in place of the ranking.
     arithmetic : callable (Ranking, Metric) -> Arithmetic, optional
-        Returns the terms and steps that lead to the value, for a ranking of one group; ``sparkrank explain`` prints
-        them. Without ``arithmetic``, it prints the list and the value only.
+        Returns the terms and steps that lead to the value, for a ranking of one group. ``sparkrank explain`` prints
+        these or, without ``arithmetic``, only the list and the value.
     reads_labels : bool
         Whether the metric reads the labels of rows. An evaluation without such a metric needs no labels.
     weight_states : callable (Metric) -> tuple of str
-        Returns the names of the sums of the weights 1 / propensity over relevant rows, which the table ``quality``
-        describes.
+        Returns the names of the sums of the weights 1 / propensity over relevant rows, for the table ``quality``.
     common : tuple of Parameter
-        The parameters that all metrics of this class have: ``ties``, ``weight`` and ``unjudged``.
+        The parameters of all metrics of this class: ``ties``, ``weight`` and ``unjudged``.
 
     Examples
     --------
@@ -231,7 +230,7 @@ class GroupMetric(MetricKind):
         return own or any(metric.word(name) not in uniform for name, *uniform in self.alike)
 
     def weights_of(self, ranking: Ranking, metric: Metric, of_columns: Mapping[str, Floats]) -> GroupValues | None:
-        """Return the weight of each group, or None if all are equal; ``of_columns`` maps names to weight columns."""
+        """Return the weight of each group, or None for equal weights. ``of_columns`` maps names to weight columns."""
         if metric.weight_column is not None:
             return GroupValues(of_columns[metric.weight_column])
         if self.weights is not None:
@@ -250,7 +249,7 @@ class GroupMetric(MetricKind):
 def logarithms(values: GroupValues, counted_as: float | None) -> GroupValues:
     """Return the logarithms of values, for a geometric mean.
 
-    NaN counts as ``counted_as``, or stays NaN if this is None.
+    NaN counts as ``counted_as``, or stays NaN if ``counted_as`` is None.
     """
     numbers = values.numbers if counted_as is None else np.nan_to_num(values.numbers, nan=counted_as)
     added, defined = np.full(len(numbers), np.nan), ~np.isnan(numbers)

@@ -1,4 +1,4 @@
-"""The class of pooled metrics that are computed from score bins, such as the AUC over all rows."""
+"""The class of pooled metrics computed from score bins, such as the AUC over all rows."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ from sparkrank.states.part_sums import parts_of_slice
 
 @dataclass(frozen=True)
 class HistogramMetric(PooledMetric):
-    """A pooled metric that is computed from score bins.
+    """A pooled metric computed from score bins.
 
-    The metric is undefined if the function ``value`` returns NaN, as it should if it would divide by an empty class.
+    The metric is undefined if the function ``value`` returns NaN, as it should instead of a division by an empty class.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class HistogramMetric(PooledMetric):
     terms : callable (Sweep) -> Terms
         Returns the terms of n bins, in the order of a sweep from the highest score down. ``sweep.pos``, ``sweep.neg``,
         ``sweep.tp`` and ``sweep.fp`` are float64 arrays of shape (n,) with weights, all divided by the same power of
-        two. If the scores are swept in several ranges, ``terms`` is called for each range and the terms are added up.
+        two. For several ranges of scores, ``terms`` is called for each range and the results are added up.
     terms_by : callable (Metric) -> callable (Sweep) -> Terms, optional
         Returns the function to use in place of ``terms``, if the terms depend on parameters of the metric.
     value : callable (PooledTotals, Metric) -> PooledValue
@@ -63,14 +63,14 @@ class HistogramMetric(PooledMetric):
         Whether the sweep starts at the bin with the highest share of positives, instead of the highest score. A metric
         with ``by_rate`` needs the parameter ``min_rows``.
     at_once : bool
-        Whether ``terms`` also accepts :class:`~sparkrank.histogram.threshold_sweep.Sweeps`, whose arrays hold several
-        days at once and have the shape (days, n).
+        Whether ``terms`` also accepts :class:`~sparkrank.histogram.threshold_sweep.Sweeps`, with arrays for several
+        days at once, of shape (days, n).
     score_sums : bool
         Whether ``terms`` reads ``sweep.score_sum``, the sum of the scores in each bin.
     curve : {"roc", "pr"}, optional
         The curve of which the metric is the area; None if there is no such curve.
     point_of : {"roc", "pr"}, optional
-        The curve of which the metric is a coordinate of the best point, which ``terms`` return as ``Terms.best``.
+        The curve with the metric as a coordinate of its best point, returned by ``terms`` as ``Terms.best``.
 
     Examples
     --------
@@ -115,7 +115,7 @@ class HistogramMetric(PooledMetric):
             yield Needed(PARTS_KIND, of_part, str(metric), part_definition(f"{of_part}; {plan.settings}", plan))
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
-        """Return the row of ``metric`` for ``subject``, from merged bins or from terms that were computed before."""
+        """Return the row of ``metric`` for ``subject``, from merged bins or from terms computed before."""
         merged.measure_bins(subject, [(metric, self)])
         measured = merged.terms_of(subject, metric)
         assert measured is not None  # noqa: S101 - measure_bins computed it, unless it was there
@@ -168,8 +168,7 @@ class HistogramMetric(PooledMetric):
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
         """Return the value of all groups, and the values without each part (one of 64 fixed subsets of the groups).
 
-        All are from the same coarse bins, of which each part has its own. None if the metric has no interval, or if
-        the states lack parts.
+        All values are from the parts' coarse bins. The result is None without parts or if the metric has no interval.
         """
         if self.interval == "none":
             return None

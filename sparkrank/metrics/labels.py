@@ -21,10 +21,10 @@ CHECKED_BY = Name(
 
 
 class Judging(NamedTuple):
-    """The label choice of a metric: the ``label`` to read, and the rows in which it is read.
+    """The label choice of a metric: the ``label`` to read, and the rows that count.
 
     ``label`` is None for the first label. A label in braces, such as ``{click:1,pay:5}``, is the sum of labels times
-    their weights. If ``among`` is given, only rows that are relevant by that label count.
+    their weights. If ``among`` is given, only rows relevant by that label count.
     """
 
     label: str | None = None
@@ -41,7 +41,7 @@ class Judging(NamedTuple):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The labels, besides the first, that are read."""
+        """The names of the labels that are read, without the first label."""
         return (*self.weights, *([] if self.among is None else [self.among]))
 
 
@@ -68,5 +68,5 @@ def validate_label_names_of(metric: object, names: Iterable[str], labels: Sequen
 
 
 def level_text(rel: float | None) -> str:
-    """Return the condition for a relevant label as a text for users; ``rel`` is the lowest relevant label."""
+    """Return the condition for a relevant label, such as ``label > 0``. ``rel`` is the lowest relevant label."""
     return "label > 0" if rel is None else f"label >= {format_number(rel)}"

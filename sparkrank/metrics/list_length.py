@@ -14,9 +14,9 @@ from sparkrank.ranking.ranking import Ranking
 
 
 def filled(ranking: Ranking, k: int | None) -> Floats:
-    """Return the share of the first ``k`` positions that have a row.
+    """Return the share of the first ``k`` positions with a row.
 
-    Without ``k``, it is 1 for a list with rows, or 0.
+    Without ``k``, the share is 1 for a list with rows, and 0 for an empty list.
     """
     whole = 1 if k is None else k
     return np.minimum(ranking.length, whole) / whole

@@ -1,8 +1,9 @@
 """The merged states of a day or a window, and the computation of metric values from them with numpy and pyarrow only.
 
-A metric of score bins is computed in two steps. The first computes the terms of the bins, which may come from separate
-ranges of scores (:mod:`sparkrank.histogram.threshold_sweep`); the second computes the value from the totals of the
-terms. *Parts* are 64 fixed subsets of the groups. Intervals are computed from the values without each part.
+A metric of score bins is computed in two steps. The first computes the terms (sums or highest values) of the bins,
+perhaps in separate ranges of scores (:mod:`sparkrank.histogram.threshold_sweep`); the second computes the value from
+the totals of the terms. *Parts* are 64 fixed subsets of the groups. Intervals are computed from the values without each
+part.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ RATED_AT_ONCE = 2**20  # the number of bins whose rates are sorted together
 
 
 class SweptKind(Protocol):
-    """A declaration of a metric whose terms are computed in a sweep over score bins."""
+    """A declaration of a metric with terms that a sweep over score bins computes."""
 
     @property
     def by_rate(self) -> bool: ...
@@ -59,7 +60,7 @@ class MeasuredTerms:
 
 @dataclass(frozen=True)
 class MetricRow:
-    """One row of the table ``metrics``: a metric for one subject (model, slice, slice value).
+    """A row of the table ``metrics``: a metric for one subject (model, slice, slice value).
 
     ``blocks`` is the number of score bins, or 0.
     """
@@ -75,7 +76,7 @@ class MetricRow:
 
 
 class MetricColumns(NamedTuple):
-    """The fields of several :class:`MetricRow` as arrays, without ``blocks``; arrays have NaN where a row has None."""
+    """The fields of several :class:`MetricRow` as arrays, without ``blocks``, and with NaN in place of None."""
 
     value: Floats
     n_undefined: Ints
@@ -118,7 +119,7 @@ class WithoutParts(NamedTuple):
 class Merged:
     """The states of a day or a window.
 
-    ``exact_terms`` has the terms of metrics whose bins are missing in ``partials``.
+    ``exact_terms`` contains the terms of the metrics whose bins ``partials`` lacks.
     """
 
     partials: Partials
@@ -129,7 +130,7 @@ class Merged:
         return self.partials.means.results()
 
     def measure_bins(self, subject: Subject, metrics: Sequence[tuple[Metric, SweptKind]]) -> None:
-        """Compute and keep the terms of ``metrics`` for ``subject``.
+        """Compute the terms of ``metrics`` for ``subject``, and keep them in this object.
 
         Metrics with the same rule for score bins share a sweep.
         """
@@ -143,7 +144,7 @@ class Merged:
                 self._of_bins[subject.state(metric)] = terms
 
     def terms_of(self, subject: Subject, metric: Metric) -> MeasuredTerms | None:
-        """Return the terms of ``metric`` for ``subject``, or None if they have not been computed yet."""
+        """Return the terms of ``metric`` for ``subject``, or None if no terms have been computed yet."""
         key = subject.state(metric)
         return self.exact_terms.get(key) or self._of_bins.get(key)
 
@@ -191,7 +192,7 @@ class Merged:
 
 
 class SubjectStates(NamedTuple):
-    """The merged states of a day or a window, and the ``subject`` (model, slice, slice value) to read from them."""
+    """The merged states of a day or a window, and a ``subject`` (model, slice, slice value)."""
 
     merged: Merged
     subject: Subject
@@ -199,7 +200,7 @@ class SubjectStates(NamedTuple):
 
 @dataclass(frozen=True)
 class MetricKind(Declaration):
-    """A declaration that also computes values from states. This is the base class of all kinds of metrics."""
+    """The base class of all kinds of metrics: a declaration that also computes values from states."""
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
         """Yield the states from which ``metric`` is computed.
@@ -226,7 +227,7 @@ class MetricKind(Declaration):
     def explain(self, group: OneGroup, metric: Metric) -> Arithmetic:
         """Return the calculation of the value of one ``group``.
 
-        For a value over all rows, it shows only what the group adds.
+        For a value over all rows, the calculation is only that of the group's amount.
         """
         raise NotImplementedError
 
@@ -237,17 +238,17 @@ class MetricKind(Declaration):
     def mixed_values(self, metric: Metric, *sides: SubjectStates) -> tuple[Floats, int] | None:  # noqa: ARG002
         """Return the values of ``metric`` on halves of the parts (sets of groups), and the number of parts in use.
 
-        There are several ways to divide the parts into halves. ``sides`` has the states of one or two models. For one,
-        the values have shape (1, 2, ways). For two, the shape is (3, 2, ways): first the values after two models
-        exchange halves (:mod:`sparkrank.numeric.signed_parts`), then the values of each model. None if these are not
-        available.
+        There are several ways to divide the parts into halves. ``sides`` contains the states of one or two models. For
+        one model, the shape of the values is (1, 2, ways). For two, it is (3, 2, ways): first the values after an
+        exchange of halves (:mod:`sparkrank.numeric.signed_parts`), then the values of each model. The result is None
+        without such values.
         """
         return None
 
     def n_effective(self, merged: Merged, subject: Subject, metric: Metric, *, clustered: bool) -> float | None:  # noqa: ARG002
         """Return the effective number of groups, or None if unknown.
 
-        If ``clustered``, a group may occur on several days.
+        If ``clustered`` is true, a group may occur on several days.
         """
         return None
 
@@ -257,11 +258,11 @@ def kind_of(metric: Metric) -> MetricKind:
 
 
 def effective_number(of_parts: Floats) -> float | None:
-    """Return the number n of equal groups that would make the amounts of parts as uneven as ``of_parts`` are.
+    """Return the number n of equal groups with amounts of parts as uneven as ``of_parts``.
 
     The result is 0 if all amounts are 0, and None for fewer than two parts. Let S_j be the share of part j among g
-    parts. If a group is equally likely to be in any part, g Σ S_j² has the mean 1 + (g - 1) / n for n equal groups. The
-    result has an error of about 20 % with 64 parts, and of 40 % with 16.
+    parts. n is (g - 1) / (g Σ S_j² - 1), because g Σ S_j² has the mean 1 + (g - 1) / n for n equal groups in random
+    parts. The error of n is about 20 % with 64 parts, and 40 % with 16.
 
     Examples
     --------
@@ -279,7 +280,7 @@ def effective_number(of_parts: Floats) -> float | None:
 
 
 def steps_of(bins: ScoreHistogram, score_sums: bool = False) -> BinSteps:
-    """Return ``bins`` as steps of a sweep, from the highest score down, with sums of scores if ``score_sums``."""
+    """Return ``bins`` as steps of a sweep, from the highest score down; with ``score_sums``, with sums of scores."""
     sums = bins.score_sum[::-1] if score_sums else None
     return BinSteps(bins.pos[::-1], bins.neg[::-1], bins.rows[::-1], sums, bins.bins[::-1])
 

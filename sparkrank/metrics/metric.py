@@ -1,9 +1,8 @@
 """The classes :class:`Declaration`, for a metric with its documentation, and :class:`Metric`, for a requested metric.
 
-A declaration holds everything that sparkrank knows about a metric as data;
-:class:`~sparkrank.metrics.merged.MetricKind` adds how the value is computed. The string of a requested metric
-identifies the metric, also in tables. Equal strings mean equal metrics. :mod:`~sparkrank.metrics.grammar` has the
-grammar of the strings.
+A declaration is all knowledge about a metric as data; :class:`~sparkrank.metrics.merged.MetricKind` adds the
+computation of values. The string of a requested metric identifies the metric, also in tables. Equal strings mean equal
+metrics. :mod:`~sparkrank.metrics.grammar` defines the strings.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ Scale: TypeAlias = Literal["t", "wilson", "logit", "log", "none"]
 class NeedsOrder:
     """The reason (``because``) why some metrics have no mean over the orders of tied rows.
 
-    ``holds`` selects these metrics, and ``form`` describes them to users; it is empty if all metrics are selected.
+    ``holds`` is true of these metrics. ``form`` describes them to users, and is empty if these are all metrics.
 
     Examples
     --------
@@ -87,7 +86,7 @@ class NeedsOrder:
 
 @dataclass(frozen=True)
 class Unbounded:
-    """The metrics of a declaration without a highest value. ``holds`` selects them, ``form`` describes them to users.
+    """The metrics without a highest value: those of which ``holds`` is true. ``form`` describes them to users.
 
     If ``has_ideal`` is true of a metric, a value above the declaration's ``highest`` means that the list is better than
     its ideal list.
@@ -107,27 +106,27 @@ class Unbounded:
 
 @dataclass(frozen=True)
 class Declaration:
-    """A metric as the catalog knows it: its name, documentation and parameters, and the range of its values.
+    """The declaration of a metric: its name, documentation and parameters, and the range of its values.
 
-    ``cutoff`` says whether ``@k`` may follow the name. ``sparkrank metrics`` prints ``formula``, ``undefined`` and
+    If ``cutoff`` is true, ``@k`` may follow the name. ``sparkrank metrics`` prints ``formula``, ``undefined`` and
     ``reference``. An alias that ends in ``@`` is valid only with a cut-off. At most one of the parameters named in
     ``exclusive`` may be given. Each of ``translations`` is (alias, parameter, function); the function converts another
     program's number under this alias into the number for sparkrank. ``at`` names the parameter that a number after
     ``@`` sets if this number is not a cut-off. ``higher_is_better`` is None if the best value lies between the lowest
     and the highest. ``check`` returns the reason why a metric is meaningless, or None. ``needs_order`` selects the
     metrics that ``ties=expected`` rules out. Values range from ``lowest`` to ``highest``, both included; an open end is
-    infinite. The metrics that ``unbounded`` selects have no highest value. ``common`` are parameters that all
-    declarations of the same class have: they are documented once, and definitions omit them while they have their
-    default. ``refused`` gives, for parameters that other declarations have and this one lacks, the reason why.
-    ``alike`` has each parameter for the weights of groups, with the values that give all groups the same weight. Each
-    of ``others`` is (parameter, declaration): with this parameter, such as ``by`` or ``of=users``, the name means that
-    other declaration. If that declaration is ``called`` as this one, only the register has its own name: the strings of
-    its metrics have the name ``called``, and its first parameter, which has no default, distinguishes the two.
-    ``columns`` are the roles of the columns that the metric reads besides label and score
-    (:data:`sparkrank.inputs.role_table.ROW_ROLES`), and ``reads_interactions`` says whether it needs a flag for rows
-    whose group and item are in the interactions. ``interval`` is the scale of the metric's interval: ``t`` is cut at
-    the ends of the range of values; ``wilson`` is for a share of counted rows or groups; ``logit`` is for a value
-    between 0 and 1; ``none`` means that any interval would be misleading, so that a gate uses the value alone.
+    infinite. The metrics that ``unbounded`` selects have no highest value. ``common`` contains the parameters of all
+    declarations of the same class: they are documented once, and definitions omit their defaults. ``refused`` maps
+    parameters of other declarations to the reason why this declaration lacks them. ``alike`` maps parameters for the
+    weights of groups to those values with which all groups have the same weight. Each of ``others`` is (parameter,
+    declaration): with this parameter, such as ``by`` or ``of=users``, the name means that other declaration. If that
+    declaration is ``called`` as this one, its own name is only in the register: the strings of its metrics contain the
+    name ``called``, and its first parameter, without a default, distinguishes the two. ``columns`` are the roles of the
+    columns that the metric reads besides label and score (:data:`sparkrank.inputs.role_table.ROW_ROLES`), and
+    ``reads_interactions`` is true if it needs flags of the rows of known pairs (group, item) of the interactions.
+    ``interval`` is the scale of the metric's interval: ``t`` is cut at the ends of the range of values; ``wilson`` is
+    for a share of counted rows or groups; ``logit`` is for a value between 0 and 1; with ``none``, any interval would
+    be misleading, so that a gate uses the value alone.
 
     Examples
     --------
@@ -183,30 +182,30 @@ class Declaration:
 
     @property
     def lacking(self) -> str | None:
-        """The name of the first missing field that is needed to compute values; None if all such fields are given."""
+        """The name of the first missing field of those needed for values; None if all are given."""
         return next((name for name in self.computed_by if getattr(self, name) is getattr(type(self), name)), None)
 
     def range_of(self, metric: Metric) -> tuple[float, float]:
-        """Return the lowest and the highest value that ``metric`` can have."""
+        """Return the lowest and the highest possible value of ``metric``."""
         is_unbounded = self.unbounded is not None and self.unbounded.holds(metric)
         lowest = max(self.lowest, LEAST_VALUE) if metric.geometric else self.lowest
         return lowest, math.inf if is_unbounded else self.highest
 
     def scale_of(self, metric: Metric) -> Scale:
-        """Return the scale of the interval of ``metric``. It is ``t`` if the declared scale does not fit the range."""
+        """Return the scale of the interval of ``metric``: ``t`` if the declared scale does not fit the range."""
         if metric.geometric and self.interval != "none":
             return "log"
         is_share = self.interval not in ("wilson", "logit") or self.range_of(metric) == (0.0, 1.0)
         return self.interval if is_share else "t"
 
     def values_of_groups(self, metric: Metric) -> Metric:
-        """Return the metric whose per-group values are averaged to ``metric``. This is usually ``metric`` itself."""
+        """Return the metric with the per-group values whose mean is ``metric``, usually ``metric`` itself."""
         return metric
 
     def checked(self) -> Declaration:
-        """Return the declaration of this metric with ``checked_by``, whose mean a more reliable label corrects.
+        """Return the declaration of this metric with ``checked_by``, a more reliable label that corrects the mean.
 
-        Only classes with that parameter implement this.
+        Only classes with that parameter implement this method.
         """
         raise NotImplementedError
 
@@ -219,7 +218,7 @@ class Declaration:
         """Return the parameter called ``name``, which may be an alias.
 
         Raise :class:`MetricError` if ``name`` is unknown; the message quotes ``text``, the string of the metric, and
-        lists the nearest parameter and all allowed ones.
+        lists the nearest parameter and all allowed parameters.
         """
         for parameter in self.all_parameters:
             if name == parameter.name or name in parameter.aliases:
@@ -237,7 +236,7 @@ class Declaration:
 
     @property
     def written(self) -> str:
-        """The name as users write it, such as ``ndcg``, or ``novelty(of=users|rows)`` if two are called ``novelty``."""
+        """The name for users, such as ``ndcg``, or ``novelty(of=users|rows)`` for one of two called ``novelty``."""
         if self.called is None:
             return self.name
         first = self.parameters[0]
@@ -253,7 +252,7 @@ CATALOG: Catalog[Declaration] = Catalog()
 
 
 def built_in(name: str) -> Declaration:
-    """Return the declaration of the package called ``name``, which must not be an alias."""
+    """Return the package's declaration called ``name`` (not an alias)."""
     return CATALOG.built_in(name)
 
 
@@ -296,7 +295,7 @@ class Metric:
 
     @classmethod
     def parse(cls, text: str, preset: Preset | None = None) -> Metric:
-        """Return the metric that ``text`` names, in upper or lower case, by the metric's name or an alias.
+        """Return the metric ``text``, in upper or lower case, with the name of a metric or an alias.
 
         Parameters
         ----------
@@ -304,13 +303,13 @@ class Metric:
             ``name``, ``name@k`` or ``name(parameter=value)@k``, or a percentile or geometric mean of such a metric,
             ``p90(name)`` or ``gmean(name)``.
         preset : Preset, optional
-            The library whose defaults apply to parameters that ``text`` does not give.
+            The library whose defaults apply to parameters missing in ``text``.
 
         Raises
         ------
         MetricError
-            If ``text`` names no known metric, or gives parameters that the metric does not take. The message says what
-            is allowed.
+            If ``text`` names no known metric, or contains parameters that the metric lacks. The message lists what is
+            allowed.
 
         Examples
         --------
@@ -383,12 +382,12 @@ class Metric:
 
     @property
     def ties(self) -> Ties | None:
-        """The rule for tied rows that the metric's string gives; None if the rule of the evaluation applies."""
+        """The rule for tied rows in the metric's string; None if the rule of the evaluation applies."""
         return cast("Ties | None", dict(self.settings).get(TIES.name))
 
     @property
     def orders(self) -> tuple[Ties, ...]:
-        """The rules for tied rows to use if the user gives no rule; empty if the metric allows ``ties=expected``."""
+        """The possible rules for tied rows without a rule by the user; empty if the metric allows ``ties=expected``."""
         group_metric = self.group_metric
         return ORDERS if self.ties is None and group_metric.declaration.unexpected(group_metric) else ()
 
@@ -416,7 +415,7 @@ class Metric:
 
     @cached_property
     def value_columns(self) -> tuple[ValueColumn, ...]:
-        """The columns of values that the parameters of the metric name, in the order of the declaration."""
+        """The columns of values named by the metric's parameters, in the order of the declaration."""
         declared = self.declaration.all_parameters
         named = [column for own in declared for column in self._columns_of(own)]
         shares = ((self._share_of(own), column) for own in declared for column in self._columns_of(own))
@@ -434,14 +433,14 @@ class Metric:
         return tuple(column for column in self.relevant_columns if column.kind == "number")
 
     def value_column(self, parameter: str) -> ValueColumn:
-        """Return the column of values that ``parameter`` names."""
+        """Return the column of values named by ``parameter``."""
         columns = self.columns_of(parameter)
         if len(columns) != 1:
             raise TypeError(f"{parameter} of {self} is not a column")
         return columns[0]
 
     def columns_of(self, parameter: str) -> tuple[ValueColumn, ...]:
-        """Return the columns of values that ``parameter`` names. There may be none."""
+        """Return the columns of values named by ``parameter``, perhaps an empty tuple."""
         return self._columns_of(self.declaration.parameter(parameter, self.name))
 
     def _share_of(self, parameter: Parameter) -> str | None:
@@ -474,15 +473,15 @@ class Metric:
         return tuple(dict.fromkeys((*self.declaration.columns, *read)))
 
     def with_ties(self, ties: Ties | None) -> Metric:
-        """Return the same metric with the rule ``ties`` for tied rows, or without a rule in its string if None."""
+        """Return the same metric with the rule ``ties`` for tied rows in its string (None: without a rule)."""
         return self._with({TIES.name: ties})
 
     def with_label(self, label: str | None) -> Metric:
-        """Return the same metric with another ``label`` in its string, or without a label if None."""
+        """Return the same metric with another ``label`` in its string (None: without a label)."""
         return self._with({"label": label})
 
     def with_judging(self, judging: Judging) -> Metric:
-        """Return the same metric with the label and the rows that ``judging`` names."""
+        """Return the same metric with the label and the rows of ``judging``."""
         return self._with(judging._asdict())
 
     def without(self, parameter: str) -> Metric:
@@ -496,7 +495,7 @@ class Metric:
         return replace(self, settings=kept)
 
     def at_percentile(self, percentile: float) -> Metric:
-        """Return the metric that is the given percentile (0 to 100) of the per-group values of this metric.
+        """Return the metric for the given percentile (0 to 100) of the per-group values of this metric.
 
         Raise :class:`MetricError` if this metric has no percentiles.
         """
@@ -515,7 +514,7 @@ class Metric:
         return replace(self, percentile=percentile)
 
     def as_geometric(self) -> Metric:
-        """Return the metric that is the geometric mean of the per-group values of this metric.
+        """Return the metric for the geometric mean of the per-group values of this metric.
 
         Raise :class:`MetricError` if this metric has no values of groups, or may have values below 0.
         """

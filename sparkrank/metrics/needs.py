@@ -33,20 +33,20 @@ def sum_for_label(total: RowSum, judging: Judging) -> RowSum:
 
 
 def groups_of(judging: Judging) -> str:
-    """Return the name of the sum that holds the number of evaluated groups for the label choice ``judging``."""
+    """Return the name of the sum for the number of evaluated groups, for the label choice ``judging``."""
     return f"{GROUPS}({judging})" if judging != FIRST else GROUPS
 
 
 def counts_ranks(metric: Metric) -> bool:
     """Return whether the per-group values of ``metric`` are ranks among sampled items.
 
-    Other metrics read the distribution of these ranks.
+    Other metrics read the distribution of such ranks.
     """
     return metric.declaration.defaults.get("sampled", 0) is None and metric["sampled"] is not None
 
 
 def rule_of_values(metric: Metric) -> BinRule:
-    """Return the rule for bins of per-group values of ``metric``, which are kept by part of the groups."""
+    """Return the rule for bins of per-group values of ``metric``, by part of the groups."""
     return RANKS if counts_ranks(metric) else VALUES
 
 
@@ -78,7 +78,7 @@ class Needed:
 
 
 class StatePlan(Protocol):
-    """The properties of a plan that decide about the states of its metrics."""
+    """The properties of a plan on which the states of its metrics depend."""
 
     @property
     def settings(self) -> str: ...
@@ -107,11 +107,11 @@ class StatePlan(Protocol):
 
 
 class WeightStates(NamedTuple):
-    """The names of sums over rows that are weighed by propensity.
+    """The names of the sums over rows with weights by propensity.
 
     ``rows`` names the number of rows, ``weights`` the sum of their weights, ``squares`` the sum of the squared weights,
-    and ``clipped`` the number of rows whose weight is clipped. ``unclipped`` has the names of the sums of weights and
-    of squares for unclipped weights, if their mean is known to be 1; otherwise None.
+    and ``clipped`` the number of rows whose weight is clipped. ``unclipped`` contains the names of the sums of
+    unclipped weights and of their squares, if the mean weight is known to be 1; otherwise None.
     """
 
     rows: str
@@ -141,13 +141,13 @@ def sums_needed(metric: Metric, plan: StatePlan, sums: Sequence[RowSum]) -> Iter
 
 
 class Exposure(NamedTuple):
-    """The settings of two counts per item: how often the item is in the first ``k`` rows, and where it is relevant.
+    """The settings of two counts per item: its rows among the first ``k`` of lists, and its relevant groups.
 
-    The second count is the number of groups in which the item has a relevant label, and ``rel`` is the lowest relevant
+    The second count is the number of groups with a relevant label of the item, and ``rel`` is the lowest relevant
     label. ``ties`` is the metric's rule for tied rows, or None if the rule of the evaluation applies. With
-    ``discount``, a row counts less, the lower its position is. If ``once`` is true, a list counts an item once, however
-    often the item is among its first rows. If ``by`` is given, the values of this column are counted, not items.
-    ``judging`` names the label to read, if there are several, and the rows to include.
+    ``discount``, a row counts the discount of its position. If ``once`` is true, a list counts an item once, however
+    often the item is among its first rows. If ``by`` is given, the values of this column are counted instead of items.
+    ``judging`` names the label, if there are several, and the included rows.
     """
 
     k: int | None

@@ -1,7 +1,7 @@
 """Declarations of the pooled metrics of one threshold or a range of thresholds, such as recall at a given precision.
 
 A threshold is the end of a score bin. Thresholds inside a bin could do better, by at most the error bound. The table
-``curves`` has the threshold of the best point of a curve.
+``curves`` contains the threshold of the best point of a curve.
 """
 
 from __future__ import annotations

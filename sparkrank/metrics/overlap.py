@@ -1,4 +1,4 @@
-"""Declarations of metrics that compare a list with another list of its group, by their common rows."""
+"""Declarations of metrics of the common rows of a list and another list of its group."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ from sparkrank.ranking.two_lists import TwoLists, two_lists
 def overlap(lists: TwoLists, k: int | None, over: str) -> Floats:
     """Return the share of the first ``k`` positions with a row that is also in the other list, for each group.
 
-    With ``over=union``, the result is the share of the rows of either list that both lists have (Jaccard's index), and
-    NaN if both lists are empty.
+    With ``over=union``, the result is Jaccard's index, (rows in both) / (rows in either), and NaN for two empty lists.
     """
     shared = lists.shared()
     if over == "union":
@@ -37,7 +36,7 @@ def serendipity(lists: TwoLists, k: int | None, rel: float | None) -> Floats:
 
 
 def share_of(amounts: Floats, ranking: Ranking, k: int | None, over: str = "k") -> Floats:
-    """Return ``amounts`` divided by ``k``, or by the number of retrieved rows within ``k``; 0 for an empty list."""
+    """Return ``amounts`` / ``k`` if ``over="k"``, or else / (rows of the list within ``k``); 0 for an empty list."""
     if k is not None and over == "k":
         return amounts / k
     length = ranking.length

@@ -1,6 +1,6 @@
-"""The classes of parameters that a metric may declare. They read values from strings and write values as strings.
+"""The classes of parameters for declarations of metrics. They convert strings to values and values to strings.
 
-The module also has the parameters ``ties`` and ``weight``, which metrics have in addition to those that they declare.
+The module also defines the parameters ``ties`` and ``weight`` of metrics, which their declarations do not list.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ Value: TypeAlias = float | int | str | bool | tuple[float, ...] | None
 
 @dataclass(frozen=True)
 class Parameter(ABC):
-    """A parameter that a declaration of a metric may have.
+    """A parameter in a declaration of a metric.
 
-    The string of a metric leaves out a parameter that has its ``default``. ``doc`` is a phrase for the documentation.
-    ``aliases`` are names that other programs give the parameter. If ``later`` is true, definitions leave out the
-    parameter while it has its default, so that states stored before the parameter existed can still be merged.
+    The string of a metric leaves out a parameter with its ``default``. ``doc`` is a phrase for the documentation.
+    ``aliases`` are names of the parameter in other programs. If ``later`` is true, definitions also leave out the
+    default, so that states stored before the parameter existed can still be merged.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Parameter(ABC):
 
     @abstractmethod
     def read(self, text: str) -> Value:
-        """Return the value that ``text`` stands for. Raise ``ValueError`` if ``text`` is not allowed."""
+        """Return the value of ``text``. Raise ``ValueError`` if ``text`` is not allowed."""
 
     def write(self, value: Value) -> str:
         return format_number(value) if isinstance(value, (int, float)) else str(value)
@@ -89,7 +89,7 @@ class Choice(Parameter):
 
 @dataclass(frozen=True)
 class ColumnChoice(Choice):
-    """A choice of words for columns of values, which the metric reads as numbers.
+    """A choice among words for columns of values, which the metric reads as numbers.
 
     ``columns`` pairs the words with the columns.
     """
@@ -102,7 +102,7 @@ class ColumnChoice(Choice):
 
 @dataclass(frozen=True)
 class Number(Parameter):
-    """A parameter whose value is a number between ``above`` and ``below``, and may equal them if ``closed`` is true.
+    """A parameter whose value is a number between ``above`` and ``below``, both included if ``closed`` is true.
 
     Examples
     --------
@@ -193,13 +193,13 @@ class Name(Parameter):
 class Column(Name):
     """A parameter whose value is the name of a column of values, read as ``kind``.
 
-    If the parameter named by ``equals`` is given too, its value is a text: a value of the column counts as 1 if it is
-    this text, and as 0 if it is another. If ``several`` is true, a list such as ``[genre,brand]`` is allowed. ``kinds``
-    pairs values of the parameter ``read_by`` with the kinds that columns then have. ``of_relevant`` says that the
-    metric reads the column for relevant rows, whether or not a list has them; numbers are then their gains. If
-    ``listed`` is given, it says what each number is in a list of numbers, which is then allowed too. If the parameter
-    named by ``shares`` is a table, the metric also reads the share of each row's value in that table. If ``of_labels``
-    is true, weights of labels such as ``{click:1,pay:5}`` are allowed too.
+    If the parameter named by ``equals`` is given too, its value is a text: values of the column equal to this text
+    count as 1, and others as 0. If ``several`` is true, a list such as ``[genre,brand]`` is allowed. ``kinds`` pairs
+    values of the parameter ``read_by`` with the kinds of columns for these values. If ``of_relevant`` is true, the
+    metric reads the column for relevant rows, in a list or not; numbers are then gains. If ``listed`` is given, a list
+    of numbers is allowed too, and ``listed`` is the name of each number. If the parameter named by ``shares`` is a
+    table, the metric also reads the share of each row's value in that table. If ``of_labels`` is true, weights of
+    labels such as ``{click:1,pay:5}`` are allowed too.
     """
 
     named: str = "<column>"
@@ -236,7 +236,7 @@ class Column(Name):
 
     @staticmethod
     def names(text: str) -> list[str]:
-        """Return the names of columns in a value of the parameter."""
+        """Return the names of columns in ``text``, a value of the parameter."""
         return [name.strip() for name in text.removeprefix("[").removesuffix("]").split(",")]
 
 
@@ -262,7 +262,7 @@ class Flag(Parameter):
 
 
 def label_weights(text: str) -> dict[str, float] | None:
-    """Return the weights in a text such as ``{click:1,pay:5}``; None for a text without braces.
+    """Return the weight of each label in a text such as ``{click:1,pay:5}``; None for a text without braces.
 
     Raise ``ValueError`` if the braces contain anything but names of labels with positive weights.
     """
@@ -301,7 +301,7 @@ def discount_of(value: Value) -> Discount:
 
 
 def format_number(value: float) -> str:
-    """Return the shortest string that reads back as ``value``. A whole number below 1e15 has no decimal point."""
+    """Return the shortest string with the value ``value``. A whole number below 1e15 has no decimal point."""
     number = float(value)
     return str(int(number)) if number.is_integer() and abs(number) < 1e15 else repr(number)
 

@@ -1,4 +1,4 @@
-"""The plan of an evaluation, which says what must be computed for a bucket of rows to get the requested metrics.
+"""The plan of an evaluation: the computations for a bucket of rows that the requested metrics need.
 
 A plan is sent to every worker. Therefore plans are small, frozen, and made of names and numbers only. In this package,
 *parts* are 64 fixed subsets of the groups, from which intervals and comparisons are computed.
@@ -55,7 +55,7 @@ UNTIL_LIST = "up to the list"  # which rows of the interactions count, in defini
 
 @dataclass(frozen=True)
 class Plan:
-    """The plan of an evaluation, which says what is computed for every bucket of rows.
+    """The plan of an evaluation: the computations for every bucket of rows.
 
     Attributes
     ----------
@@ -64,8 +64,8 @@ class Plan:
     models : tuple of str
         The names of the score columns.
     keys : tuple of str
-        The columns of the group key, as the group table shows them. Without any, all rows are evaluated together, and
-        metrics of groups are not allowed.
+        The columns of the group key, as in the group table. Without any, all rows are evaluated together, and metrics
+        of groups are not allowed.
     definitions : Definitions
         The rules for ties, undefined values and other cases.
     group_table : bool
@@ -75,7 +75,7 @@ class Plan:
     weighted : bool
         Whether rows have weights, which count in the pooled metrics.
     joins : bool
-        Whether a bucket has lists and the truth, which are joined by item.
+        Whether a bucket contains lists and the truth, which are joined by item.
     curve_points : int
         The approximate number of points of each curve, or 0 for no curves.
     slices : tuple of Slice
@@ -83,22 +83,22 @@ class Plan:
     item : str or None
         The item column, which is part of the definitions of stored item counts.
     arrays : bool
-        Whether each input row was a whole list with arrays of items, and forms a group.
+        Whether each input row is a whole list with arrays of items, and forms a group.
     by_rank : bool
         Whether the input has ranks instead of scores.
     uncertainty : Uncertainty
-        Which errors and intervals are computed.
+        The settings of errors and intervals.
     compare : Comparison or None
         The baseline with which all other models are compared.
     shows_items : bool
-        Whether each bucket has its items (if an item column is named), even if no metric or definition needs them.
+        Whether each bucket contains items (if an item column is named), even if no metric or definition needs them.
     cluster : str or None
         The column of the clusters, such as users, to which groups belong. Parts are then sets of clusters, because
         groups of one cluster are not independent.
     least_groups : int
         Slice values with fewer groups have no rows in the tables.
     long : bool
-        Whether each row of a bucket has the score of one model only. Rows with the same group and item are joined.
+        Whether each row of a bucket contains the score of one model only. Rows with the same group and item are joined.
     order : Ties or None
         The rule for tied rows for metrics that ``ties=expected`` rules out. Without it, these metrics are refused.
     ordered : tuple of Metric
@@ -108,39 +108,39 @@ class Plan:
     has_catalog : bool
         Whether there is a table of items.
     items : tuple of ItemValues
-        The tables in which buckets look up values of items. They are sent to workers once, not with each copy of the
+        The tables in which buckets look up values of items. Workers receive the tables once, not with each copy of the
         plan.
     disparities : tuple of str
         The slices whose values are compared with one another.
     exclude : str or None
         The table of the past whose pairs of group and item are left out.
     counts_items : bool
-        Whether the rows are interactions, in which only the popularity of items is counted.
+        Whether the rows are interactions, of which only the popularity of items is counted.
     has_interactions : bool
         Whether there is a table of interactions: what groups had before.
     tiers : Tiers
-        The rule that puts the items of that table into tiers.
+        The rule for the tiers of the items in that table.
     times : tuple of str
         The tables (truth, interactions, catalog) whose times are compared with those of the lists. If empty, no
         times are read.
     popularity_days : int
-        The number of stored days whose counts take the place of the interactions, or 0.
+        The number of stored days whose counts replace the interactions, or 0.
     stores_popularity : bool
         Whether the evaluated rows are counted, for the popularity of items on later days.
     labels : tuple of str
-        The names of the labels, the first of which metrics read by default.
+        The names of the labels. By default, metrics read the first.
     position_depth : int
         The number of first positions of lists at which rows are counted, or 0.
     gains : bool
         Whether the score bins of all rows are also cut into twentieths of the rows.
     judging : Judging or None
-        The label, and the rows among which it is read, whose metrics alone are computed. None stands for all metrics.
+        The label choice (label and rows) to whose metrics the computation is limited. None stands for all metrics.
     own_labels : tuple of pairs (str, Judging)
         The models with a label of their own. Metrics of such a model read this label unless their text names another.
     requests : tuple of Metric
         The metrics as requested, before metrics were added for models with a label of their own.
     model : str or None
-        The one model whose metrics are computed. None stands for all models.
+        The model to whose metrics the computation is limited. None stands for all models.
     """
 
     metrics: tuple[Metric, ...]
@@ -190,7 +190,7 @@ class Plan:
 
     @cached_property
     def further_labels(self) -> dict[str, int]:
-        """The labels that metrics read besides the first, each with its index among all labels."""
+        """The labels that metrics read besides the first, each mapped to its index among all labels."""
         read = {name for judging in self.judgings for name in judging.names}
         read |= {*self.checking_labels}
         return {name: place for place, name in enumerate(self.labels) if place and name in read}
@@ -228,7 +228,7 @@ class Plan:
 
     @property
     def own_ordered(self) -> Sequence[Metric]:
-        """The metrics of :attr:`ordered` that are computed."""
+        """The metrics of :attr:`ordered` among :attr:`own_metrics`."""
         return [metric for metric in self.own_metrics if metric in self.ordered]
 
     @property
@@ -317,7 +317,7 @@ class Plan:
 
     @cached_property
     def levels(self) -> tuple[float | None, ...]:
-        """The lowest relevant labels that metrics of one label use; None means that any label above 0 is relevant."""
+        """The lowest relevant labels of metrics of one label; None means that any label above 0 is relevant."""
         own = [metric for metric in self.metrics if metric.judging == (self.judging or FIRST)]
         levels = dict.fromkeys(metric.rel for metric in own if "rel" in metric.declaration.defaults)
         return (*levels,) or (None,)
@@ -335,7 +335,7 @@ class Plan:
 
     @cached_property
     def beatable(self) -> tuple[tuple[Metric, float], ...]:
-        """The group metrics that a list may have higher than its ideal list, as (metric, value of the ideal list)."""
+        """The group metrics of which a list may exceed its ideal list, as (metric, value of the ideal list)."""
         return tuple(
             (metric, declared.highest)
             for metric, declared in self.group_metrics
@@ -383,15 +383,15 @@ class Plan:
         return _of_part("rows", self.own_metrics)
 
     def resolved(self, metric: Metric, model: str | None = None) -> Metric:
-        """Return ``metric`` as this evaluation names it, with ``ties`` only if they differ from the evaluation's.
+        """Return ``metric`` under its name in this evaluation, with ``ties`` only if they differ from the evaluation's.
 
-        If ``model`` has a label of its own, the result names that label, unless ``metric`` names one itself.
+        If ``model`` has a label of its own, the result names that label, unless ``metric`` itself names a label.
         """
         own = with_own_label(metric, dict(self.own_labels).get(model or "", FIRST))
         return with_own_ties(without_first_label(own, self.labels), self.definitions, self.order)
 
     def readings(self, metric: Metric) -> tuple[Metric, ...]:
-        """Return ``metric`` by each label of the models, or alone if it names a label or reads none."""
+        """Return ``metric`` by each label of the models, or only ``metric`` if it names a label or reads none."""
         return tuple(dict.fromkeys(self.resolved(metric, model) for model in self.models))
 
     def ties_of(self, metric: Metric) -> Ties:
@@ -410,7 +410,7 @@ class Plan:
         return f"{written}; interactions {UNTIL_LIST}" if timed else written
 
     def popularity_of(self, metric: Metric) -> str:
-        """Return the meaning of the item popularity that ``metric`` reads, as the end of its definition."""
+        """Return the meaning of the item popularity in ``metric``, as the end of the metric's definition."""
         columns = [ROWS if column.share_of == POPULARITY else column.name for column in metric.value_columns]
         return "".join(f"; {rule}" for rule in self._popularity_rules(columns))
 
@@ -423,13 +423,13 @@ class Plan:
 
     @property
     def popularity_definition(self) -> str:
-        """The definition of the popularity that a stored day counts."""
+        """The definition of the popularity in the counts of a stored day."""
         of_truth = " of the truth" if self.joins else ""
         return f"rows{of_truth} with a label above 0, by {'item' if self.item is None else self.item}"
 
     @cached_property
     def settings(self) -> str:
-        """The definitions as one string, as tables and stored states contain them."""
+        """The definitions as one string, as in tables and stored states."""
         return self._written(self.definitions)
 
     def _written(self, definitions: Definitions) -> str:
@@ -460,7 +460,7 @@ class Plan:
 
     @cached_property
     def item_targets(self) -> tuple[tuple[Exposure, str], ...]:
-        """The settings of counts of values, each with the table whose items or rows say what values are due."""
+        """The settings of counts of values, each with the table by whose items or rows amounts are due."""
         targets = ((declared.exposure_of(own), own.word(AGAINST.name)) for own, declared in self.attention_metrics)
         return tuple(dict.fromkeys(target for target in targets if target[1] != RELEVANT))
 
@@ -475,7 +475,7 @@ class Plan:
 
     @cached_property
     def full_lengths(self) -> tuple[int, ...]:
-        """The cut-offs up to which lists should have a row at each position, because metrics count lists; each once."""
+        """The cut-offs of metrics that count lists, each once. Lists should have a row at each position up to these."""
         cut = (metric.k for metric, declared in self.catalogue_metrics if declared.counts_lists)
         return tuple(dict.fromkeys(k for k in cut if k is not None))
 
@@ -508,35 +508,35 @@ class Plan:
 
     @property
     def groups_sum(self) -> str:
-        """The name of the sum that counts the groups evaluated."""
+        """The name of the sum for the number of evaluated groups."""
         return groups_of(self.judging or FIRST)
 
     @cached_property
     def carriers(self) -> tuple[RowSum, ...]:
-        """The sums over rows that decide how certain the values of pooled metrics are, each once."""
+        """The sums over rows on which the certainty of pooled metrics depends, each once."""
         carried = (total for metric, declared in self.pooled_metrics for total in declared.carriers_of(metric))
         return tuple(dict.fromkeys(carried))
 
     @cached_property
     def gains_rules(self) -> tuple[BinRule, ...]:
-        """The rules of the score bins for the table ``gains``; empty without ``gains``."""
+        """The rules of the score bins for the table ``gains``; empty if :attr:`gains` is false."""
         of_bins = self.histogram_metrics if self.gains else ()
         return tuple(dict.fromkeys(own.rule_of(metric) for metric, own in of_bins if metric.name in OF_GAINS))
 
     @cached_property
     def group_weights(self) -> tuple[str, ...]:
-        """The names of the columns that some metric uses as weights of groups in its mean, each once."""
+        """The names of the columns of weights of groups in the mean of some metric, each once."""
         columns = (metric.group_metric.weight_column for metric in self.metrics)
         return tuple(dict.fromkeys(filter(None, columns)))
 
     @cached_property
     def values(self) -> tuple[ValueColumn, ...]:
-        """The columns of values as metrics read them, each once."""
+        """The columns of values in the forms for metrics (texts, numbers, shares), each once."""
         return tuple(dict.fromkeys(column for metric in self.metrics for column in metric.group_metric.value_columns))
 
     @cached_property
     def value_columns(self) -> tuple[ValueColumn, ...]:
-        """The columns of values as a bucket holds them, each once."""
+        """The columns of values in the form for a bucket, each once."""
         return tuple(dict.fromkeys(column.stored for column in self.values))
 
     @cached_property
@@ -568,7 +568,7 @@ class Plan:
 
     @cached_property
     def listed_values(self) -> tuple[ValueColumn, ...]:
-        """The :attr:`value_columns` that are read for the rows of lists, not only as gains of the truth."""
+        """The :attr:`value_columns` for the rows of lists, without those for gains of the truth only."""
         named = ((own, column) for own in self.metrics for column in own.group_metric.value_columns)
         of_truth = set(self.truth_gains)
         read = {column.stored for own, column in named if column not in of_truth.intersection(own.gain_columns)}
@@ -589,25 +589,25 @@ class Plan:
 
     @cached_property
     def item_columns(self) -> Mapping[str, str]:
-        """The columns of items (not of rows) that are read, each with its reader as messages name it."""
+        """The columns of items (not of rows) that are read, each mapped to its reader's name in messages."""
         read = {f"the slice {slice_name(parts)}": tuple(part.column for part in parts) for parts in self.slices}
         read |= {str(metric): tuple(column.name for column in metric.value_columns) for metric in self.metrics}
         named = [(column, what) for what, columns in read.items() for column in columns]
         return {column: what for column, what in reversed(named) if self.table_of(column) is not None}
 
     def table_of(self, column: str) -> str | None:
-        """Return the table of items that has ``column``, or None if it is a column of the rows."""
+        """Return the table of items with ``column``, or None if it is a column of the rows."""
         return table_of_items(column, has_interactions=self.has_interactions)
 
     @cached_property
     def reads_items(self) -> bool:
-        """Whether a named item column is read. Lists built greedily by subtopics order equal rows by item."""
+        """Whether a named item column is read, which also orders equal rows in greedy lists by subtopics."""
         subtopics = any(column.kind == "texts" for metric in self.metrics for column in metric.relevant_columns)
         return self.item is not None and (self.shows_items or subtopics)
 
     @property
     def reads_popularity(self) -> bool:
-        """Whether the popularity of items is counted, in a pass of its own over the interactions."""
+        """Whether the popularity of items is counted, in a separate pass over the interactions."""
         return self.reads_target_rows or any(self.table_of(column) == POPULARITY for column in self.item_columns)
 
     @property
@@ -617,7 +617,7 @@ class Plan:
 
     @property
     def counts_first_times(self) -> bool:
-        """Whether the first time of each item is taken from the interactions, in the pass that counts popularity."""
+        """Whether the first time of each item is read from the interactions, in the pass that counts popularity."""
         return INTERACTIONS in self.times and CATALOG not in self.times
 
     @property
@@ -633,7 +633,7 @@ class Plan:
 
     @property
     def evaluates_splits(self) -> bool:
-        """Whether the task that reads rows evaluates them, because each row is a group or there are no groups."""
+        """Whether the task that reads rows also evaluates them, because each row is a group or there are no groups."""
         return not self.keys or (self.arrays and not self.past)
 
     @property
@@ -648,7 +648,7 @@ class Plan:
 
     @cached_property
     def needs_pairs(self) -> bool:
-        """Whether rows with the same group and item must be found, for a join or for the rule ``duplicates``."""
+        """Whether a join or the rule ``duplicates`` requires the rows with the same group and item."""
         return self.joins or self.definitions.duplicates != "keep"
 
     def metric_reading(self, role: str) -> Metric | None:
@@ -667,18 +667,18 @@ class Plan:
 
     @property
     def has_sparse_propensities(self) -> bool:
-        """Whether only rows that are relevant themselves need a propensity, and not each row of a joined item."""
+        """Whether only relevant rows need a propensity, and not each row of a joined item."""
         return bool(self.weighed_rows) and not (self.policy_values or self.joins or self.long)
 
     @cached_property
     def weight_states(self) -> tuple[WeightStates, ...]:
-        """The sums over rows weighed by propensity that metrics need, each once."""
+        """The names of the sums of weights by propensity that metrics need, each once."""
         of_values = dict.fromkeys(map(weight_states_of, self.policy_values))
         return (*(weighed.states for weighed in self.weighed_rows), *of_values)
 
     @cached_property
     def policy_values(self) -> tuple[Metric, ...]:
-        """The metrics that estimate the reward of a policy that was not run."""
+        """The metrics of the estimated reward of a policy that was not run."""
         return tuple(metric for metric, _ in self.pooled_metrics if metric.name == VALUE)
 
     @property

@@ -39,13 +39,13 @@ def plan_of(
     own_labels: Mapping[str, Judging] = MappingProxyType({}),
     **settings: Any,
 ) -> Plan:
-    """Return the plan for ``metrics``, parsed with the defaults of ``preset``. ``settings`` has other fields of it.
+    """Return the plan for ``metrics``, parsed with the defaults of ``preset``. ``settings`` contains further fields.
 
     If ``preset`` has an order for tied rows, that order is used instead of ``order``. ``own_labels`` maps each model
     with a label of its own to that label.
 
-    Raise :class:`MetricError` if a metric is unknown or ``definitions`` rule it out, and :class:`SpecError` if models
-    or keys do not fit, for example if the group table would have two columns of the same name.
+    Raise :class:`MetricError` if a metric is unknown or incompatible with ``definitions``, and :class:`SpecError` if
+    models or keys do not fit, for example if the group table would have two columns of the same name.
 
     Examples
     --------

@@ -36,7 +36,7 @@ def _sums(metric: Metric) -> tuple[RowSum, ...]:
 
 
 def weight_states_of(metric: Metric) -> WeightStates:
-    """Return the names of the sums from which ``quality`` describes the weights of logged actions."""
+    """Return the names of the sums over the weights of logged actions, for the table ``quality``."""
     names = (str(_sum(name, metric)) for name in ("weights", "squared_weights", "clipped"))
     weights, squares, clipped = names
     return WeightStates(str(JUDGED), weights, squares, clipped, (str(UNCLIPPED[0]), str(UNCLIPPED[1])))

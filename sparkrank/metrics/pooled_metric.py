@@ -1,4 +1,4 @@
-"""The class of metrics that have one value, computed from exact sums over all rows regardless of groups."""
+"""The class of metrics with one value, computed from exact sums over all rows regardless of groups."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def limbs_left(sums: Mapping[RowSum, Floats], parts: Ints) -> list[dict[RowSum, 
 
 
 def limbs_of_each(sums: Mapping[RowSum, Floats]) -> list[dict[RowSum, list[float]]]:
-    """Return a dictionary for each row of ``sums`` (shape (n, 6)). It has lists, because Python adds these up fast."""
+    """Return a dictionary of lists for each row of ``sums`` (shape (n, 6)), because Python adds up lists fast."""
     rows = zip(*(limbs.tolist() for limbs in sums.values()), strict=True)
     return [dict(zip(sums, row, strict=True)) for row in rows]
 
@@ -67,8 +67,8 @@ class PooledValue:
         The largest possible difference between ``value`` and the value from exact scores, in the same unit. It is 0 if
         ``value`` is exact, and NaN if the value is undefined and the metric is not exact.
     noise_floor : float, optional
-        The approximate value that chance alone would give for the same number of rows if the true value were the
-        lowest possible. Differences of values with a noise floor are tested by swapping parts between the two models.
+        The approximate value by chance alone, for the same number of rows, if the true value is the lowest possible.
+        Differences of values with a noise floor are tested by exchanges of parts between the two models.
 
     Examples
     --------
@@ -91,8 +91,8 @@ class PooledTotals:
     Parameters
     ----------
     limbs : mapping of RowSum to sequence of six float
-        The exact sums over rows that the metric needs, and the number and weight of rows. Each sum is represented by
-        six floats (limbs), which :meth:`sum` adds up.
+        The exact sums over rows that the metric needs, and the number and weight of rows. Each sum consists of six
+        floats (limbs), which :meth:`sum` adds up.
     terms : sequence of float
         The sum of each term of the metric over all score bins. Empty if the metric reads no bins.
     highest : sequence of float
@@ -100,8 +100,8 @@ class PooledTotals:
     hulls : sequence of UpperHull
         The upper hulls of points of all score bins, for a metric that reads any.
     positives, negatives : float
-        The total weights of relevant rows and of other rows, divided by the same power of two as the terms, which makes
-        the two weights add up to between 1/2 and 1. Both weights are 0 if the metric reads no bins.
+        The total weights of relevant rows and of other rows, divided by the same power of two as the terms, so that the
+        two weights add up to between 1/2 and 1. Both weights are 0 if the metric reads no bins.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class PooledTotals:
     hulls: Sequence[UpperHull] = ()
 
     def sum(self, *added: RowSum, without: Sequence[RowSum] = ()) -> float:
-        """Return the total of the sums ``added`` minus the sums ``without``, which are contained in it.
+        """Return the total of the sums ``added`` minus the total of ``without``, sums over some of the same rows.
 
         The result is the float64 nearest to the exact difference. If the sums were rounded first, the difference of two
         close sums could be wrong, or even below 0.
@@ -148,8 +148,9 @@ class PooledMetric(MetricKind):
     is_row_mean : bool
         Whether the value is the weighted mean of per-row values.
     carriers : callable (Metric) -> tuple of RowSum
-        Returns the sums that decide how certain the value is, such as the positives and the negatives for an AUC. The
-        more a few groups dominate one of these sums, the less certain is the value. The default is the weight of rows.
+        Returns the sums on which the certainty of the value depends, such as the positives and the negatives for an
+        AUC. The more a few groups dominate one of these sums, the less certain is the value. The default is the weight
+        of rows.
 
     Examples
     --------
@@ -281,7 +282,7 @@ class PooledMetric(MetricKind):
         return outside.row_sums(metric, self.sums)
 
     def carriers_of(self, metric: Metric) -> tuple[RowSum, ...]:
-        """Return the sums that decide how certain the value is, as stored for the metric's label."""
+        """Return the sums on which the certainty of the value depends, for the metric's label."""
         return tuple(sum_for_label(total, metric.judging) for total in outside.row_sums(metric, self.carriers))
 
     def _value_of(self, totals: PooledTotals, metric: Metric) -> PooledValue:

@@ -22,12 +22,12 @@ def sum_at(quantity: str, position: int) -> str:
 
 
 def quantities_of(plan: Plan) -> tuple[str, ...]:
-    """Return the quantities that are summed at each position. Ranks are not summed, because they are not scores."""
+    """Return the quantities that are summed at each position. These do not include ranks, which are not scores."""
     return (ROWS, RELEVANT, *([] if plan.by_rank else [SCORES]), *([WEIGHTS] if plan.weighted else []))
 
 
 def counts_positions(plan: Plan) -> bool:
-    """Return whether ``plan`` reads the rows of the table ``positions``, which are those of the first label."""
+    """Return whether ``plan`` counts rows for the table ``positions``, as it does only for the first label."""
     return plan.position_depth > 0 and plan.judging in (None, FIRST)
 
 
@@ -38,7 +38,7 @@ def position_names(plan: Plan) -> list[str]:
 
 
 def needed_positions(plan: Plan) -> Iterator[Needed]:
-    """Yield the states that the table ``positions`` needs. A greater depth has all states of a smaller one."""
+    """Yield the states that the table ``positions`` needs. The states of a greater depth include those of a smaller."""
     if not plan.position_depth:
         return
     for name in (GROUPS, RELEVANT, *([] if plan.by_rank else [BEYOND]), *position_names(plan)):

@@ -30,7 +30,7 @@ def first_rank(hits: Hits, k: int | None) -> Floats:
 
 
 def is_sampled(ranking: Ranking, metric: Metric) -> Flags:
-    """Return flags of the groups with one relevant row in a list with ``sampled`` other rows."""
+    """Return flags of the groups with one relevant row and ``sampled`` other rows (a parameter) in the list."""
     relevant = ranking.judgments.relevant(metric.rel)
     fits: Flags = (relevant == 1) & (ranking.length == metric.number("sampled") + 1)
     return fits
@@ -42,7 +42,7 @@ def _first_rank(ranking: Ranking, metric: Metric) -> Floats:
 
 
 def relevance_position(credit: Credit, groups: int) -> Floats:
-    """Return the mean of the positions of each list, weighted by gain; NaN for a list without a gain."""
+    """Return Σ gain · position / Σ gain over the rows of each list; NaN for a list without a gain."""
     weighted = sum_by(credit.group, credit.amount * credit.position, groups)
     return ratio(weighted, sum_by(credit.group, credit.amount, groups))
 
@@ -50,7 +50,7 @@ def relevance_position(credit: Credit, groups: int) -> Floats:
 def percentile_rank(ranking: Ranking, rel: float | None, items: int | None) -> Floats:
     """Return the mean share of items above a relevant item, for each group; NaN if R = 0.
 
-    A relevant row outside the list counts as the middle one of all items that are not in the list.
+    For a relevant row outside the list, the position is the middle of those of all items not in the list.
     """
     hits, items_of_group = hits_of(ranking, rel), _items(ranking, items)
     unlisted = np.maximum(hits.relevant - hits.retrieved_relevant(), 0)

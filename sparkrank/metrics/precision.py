@@ -1,4 +1,4 @@
-"""Declarations of metrics of binary relevance, which are computed from the hits (relevant rows) of a ranking."""
+"""Declarations of metrics of binary relevance, computed from the hits (relevant rows) of a ranking."""
 
 from __future__ import annotations
 
@@ -31,10 +31,9 @@ def ratio(numerator: NDArray[np.generic], denominator: NDArray[np.generic] | flo
 
 
 def precision(hits: HitSums, k: int | None, over: str) -> Floats:
-    """Return hits@k divided by what ``over`` names; 0 if the divisor is 0.
+    """Return hits@k divided by :func:`precision_divisor`, for each list; 0 if the divisor is 0.
 
-    The divisor is k, the number of retrieved rows within k, min(k, R), or the lower of R and the retrieved rows within
-    k. Without k, the length of the list stands for k.
+    ``over`` chooses the divisor: ``k``, ``retrieved``, ``min_k_relevant`` or ``min_retrieved_relevant``.
     """
     if over == "k" and k is not None:
         return hits.count(k) / k
@@ -42,7 +41,7 @@ def precision(hits: HitSums, k: int | None, over: str) -> Floats:
 
 
 def precision_divisor(length: Ints, relevant: Ints, k: int | None, over: str) -> NDArray[np.generic]:
-    """Return the divisor of precision for lists of ``length`` rows, in groups with R = ``relevant`` rows."""
+    """Return k, min(k, ``length``) (``over="retrieved"``), or min(R = ``relevant``, one of these) (``min_...``)."""
     listed = length if k is None else np.minimum(k, length)
     if over == "min_retrieved_relevant":
         return np.minimum(listed, relevant)
@@ -52,21 +51,21 @@ def precision_divisor(length: Ints, relevant: Ints, k: int | None, over: str) ->
 
 
 def recall_divisor(relevant: Ints, k: int | None, over: str) -> Floats:
-    """Return the divisor of recall for groups with R = ``relevant`` rows; NaN if R = 0."""
+    """Return R = ``relevant`` rows (``over="relevant"``), or min(``k``, R), as the divisor of recall; NaN if R = 0."""
     below = np.where(relevant > 0, relevant, np.nan)
     return below if over == "relevant" or k is None else np.minimum(k, below)
 
 
 def recall(hits: HitSums, k: int | None, over: str) -> Floats:
-    """Return hits@k divided by R (the number of relevant rows) or by min(k, R), for each list; NaN if R = 0."""
+    """Return hits@k / R (``over="relevant"``) or hits@k / min(k, R), for each list of R relevant rows; NaN if R = 0."""
     below = hits.relevant_or_nan
     return hits.count(k) / (below if over == "relevant" or k is None else np.minimum(k, below))
 
 
 def f_measure(hits: HitSums, k: int | None, beta: float, over: str) -> Floats:
-    """Return van Rijsbergen's F of precision@k and recall@k, which is (1 + b²) hits@k / (b² R + k); NaN if R = 0.
+    """Return van Rijsbergen's F of precision@k and recall@k, (1 + b²) hits@k / (b² R + k), b = ``beta``; NaN if R = 0.
 
-    If ``over`` is ``retrieved``, the number of retrieved rows within k replaces k.
+    If ``over`` is ``retrieved``, min(k, length of the list) replaces k.
     """
     length = hits.length.astype(np.float64)
     cut = length if k is None else np.minimum(k, length) if over == "retrieved" else float(k)
@@ -82,10 +81,10 @@ def r_precision(hits: Hits) -> Floats:
 
 
 def average_precision(hits: HitSums, k: int | None, over: str) -> Floats:
-    """Return the sum of (hits so far / position) over hits within k, divided by what ``over`` names; NaN if R = 0.
+    """Return Σ (hits so far / position) over hits within k, / divisor (by ``over``), for each list; NaN if R = 0.
 
-    The divisor is R (the number of relevant rows), min(k, R), k or hits@k. With ``over=min_k_relevant_retrieved``, the
-    divisor is min(k, R, length of the list), and an empty list has the value 0.
+    The divisor is R, the number of relevant rows (``relevant``), min(k, R) (``min_k_relevant``), k (``k``), hits@k
+    (``hits``) or min(k, R, length of the list) (``min_k_relevant_retrieved``: an empty list has the value 0).
     """
     total, below = hits.precisions(k), hits.relevant_or_nan
     if over == "min_k_relevant" and k is not None:
@@ -112,7 +111,7 @@ def _rows_not_relevant(ranking: Ranking, rel: float | None) -> Ints:
 
 
 def fallout(ranking: Ranking, k: int | None, rel: float | None) -> Floats:
-    """Return the share of the group's non-relevant rows that is within ``k``; NaN if all rows are relevant."""
+    """Return (non-relevant rows within ``k``) / (non-relevant rows) of each group; NaN if all rows are relevant."""
     hits, all_rows = hits_of(ranking, rel), _rows_not_relevant(ranking, rel)
     listed = ranking.length if k is None else count_by(ranking.lists.group, ranking.groups, ranking.stands_at() <= k)
     return ratio(listed - hits.count(k), all_rows)
@@ -261,7 +260,7 @@ def hits(ranking: Ranking, metric: Metric) -> HitSums:
 
 
 def needs_cutoff(parameter: str, *words: str) -> Callable[[Metric], str | None]:
-    """Return a check that requires a cut-off if ``parameter`` is one of the ``words``, because these refer to k."""
+    """Return a check that requires a cut-off if ``parameter`` is one of ``words``, all of which refer to k."""
 
     def check(metric: Metric) -> str | None:
         word = metric[parameter]

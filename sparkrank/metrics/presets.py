@@ -1,7 +1,7 @@
-"""Presets. Each sets definitions and metric parameters to the conventions of another library.
+"""Presets: definitions and metric parameters by the conventions of other libraries.
 
 A preset is data. Parameters in a metric's string and explicit settings of the evaluation override the preset. The field
-``unmatched`` lists the differences from the library that remain, because sparkrank has no setting for them.
+``unmatched`` lists the remaining differences from the library, for which sparkrank has no setting.
 """
 
 from __future__ import annotations
@@ -37,10 +37,9 @@ class Default:
 class Preset:
     """The conventions of one ``library``, as settings of an evaluation and default parameters of metrics.
 
-    ``names`` maps each name with another meaning in sparkrank to the metric of sparkrank with the library's meaning; a
-    name that ends in ``@`` applies with a cut-off. ``elsewhere`` maps names of metrics that sparkrank lacks to a
-    message with the alternative. ``order`` is the rule for tied rows for metrics that ``ties=expected`` rules out, or
-    None.
+    ``names`` maps names with another meaning in sparkrank to metrics of sparkrank with the library's meaning; a name
+    that ends in ``@`` applies with a cut-off. ``elsewhere`` maps names of metrics that sparkrank lacks to a message
+    with the alternative. ``order`` is the rule for tied rows for metrics that ``ties=expected`` rules out, or None.
     """
 
     name: PresetName
@@ -55,8 +54,8 @@ class Preset:
     def meant(self, name: str, has_cutoff: bool, parameters: str) -> tuple[str, str]:
         """Return the name and the parameters in sparkrank of the library's metric ``name``.
 
-        ``name`` is returned unchanged if sparkrank gives it the same meaning, or if the user gave ``parameters``, as
-        parameters are always those of sparkrank. Raise :class:`MetricError` if sparkrank lacks the library's metric.
+        ``name`` is returned unchanged if it has the same meaning in sparkrank, or if the user gave ``parameters``,
+        because parameters are always those of sparkrank. Raise :class:`MetricError` if sparkrank lacks the metric.
         """
         key = looked_up(name)
         if parameters.strip():

@@ -1,7 +1,7 @@
-"""The parameters ``propensity`` and ``clip`` of sums over hits. They correct for rows that users were unlikely to see.
+"""The parameters ``propensity`` and ``clip`` of sums over hits, as a correction for rows that users rarely see.
 
-A hit counts v = 1 / max(propensity, clip) instead of 1, where the propensity of a relevant row is the probability that
-it was seen (Yang et al., RecSys 2018; Jain et al., KDD 2016).
+A hit counts v = 1 / max(propensity, clip) instead of 1. The propensity of a relevant row is the probability that it was
+seen (Yang et al., RecSys 2018; Jain et al., KDD 2016).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NONE = Discount("none")
 class HitSum:
     """The amount that a hit adds to a metric (``gain`` · ``discount`` / ``scale``), and the ``divisor`` of the sum.
 
-    ``given_otherwise`` names the metric's own parameters that choose the divisor.
+    ``given_otherwise`` names those parameters of the metric on which the divisor depends.
     """
 
     gain: Callable[[Ranking, Metric], Gain] = lambda ranking, metric: Gain("binary", metric.rel)
@@ -114,13 +114,13 @@ class WeighedRows(NamedTuple):
 
 
 def weight_of_relevant(ranking: Ranking, rel: float | None, clip: float) -> Floats:
-    """Return Σ v over all relevant rows of each group, in a list or not, added up from the highest v down."""
+    """Return Σ v (see this module) over all relevant rows of each group, in a list or not, from the highest v down."""
     credit = ranking.judgments.ideal(Gain("binary", rel, clip=clip))
     return sum_by(credit.group, credit.amount, ranking.groups)
 
 
 def weighed_hits(ranking: Ranking, metric: Metric) -> tuple[Floats, Floats | float]:
-    """Return the sum over the hits of each group, weighed by propensity, and its divisor."""
+    """Return the sum over the hits of each group, with weights by propensity, and its divisor."""
     own, clip = HIT_SUMS[metric.name], clip_of(metric)
     sums = gain_sums(ranking, replace(own.gain(ranking, metric), clip=clip), own.discount(metric))
     earned = GroupValues(sums.of_list(metric.k), sums.distinct).by_group() / own.scale(metric)
@@ -150,14 +150,14 @@ def _terms(ranking: Ranking, metric: Metric) -> Arithmetic:
 
 
 class OwnRanking(NamedTuple):
-    """A ranking in the place of sums. Several groups may share sums, but not a ranking with propensities."""
+    """A ranking in place of sums, because groups may share sums, but not a ranking with propensities."""
 
     ranking: Ranking
     distinct: None = None
 
 
 def with_propensity(declaration: Declaration) -> Declaration:
-    """Return ``declaration``, with the parameters of this module if it is a sum over hits."""
+    """Return ``declaration``, with the parameters of this module if its metric is a sum over hits."""
     own = HIT_SUMS.get(declaration.name)
     if own is None or not isinstance(declaration, GroupMetric):
         return declaration

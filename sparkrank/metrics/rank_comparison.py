@@ -1,4 +1,4 @@
-"""Declarations of metrics that compare the order by score with a reference order, by pairs, ranks or positions."""
+"""Declarations of metrics of the order by score against a reference order, by pairs, ranks or positions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HALF = 32  # bits of half a product of ranks; the halves are summed separately, 
 
 
 def kendall_tau(rows: PairedRows, variant: str) -> Floats:
-    """Return Kendall's tau of each group: the excess of concordant over discordant pairs, divided by a maximum.
+    """Return Kendall's tau of each group: (concordant pairs - discordant pairs) / a maximum.
 
     The maximum depends on ``variant``. For b, it is sqrt((pairs not tied in the score) · (pairs not tied in the
     reference)); for c (Stuart), it is n² (m-1) / 2m, where m is the number of distinct scores or of distinct reference
@@ -44,7 +44,7 @@ def kendall_tau(rows: PairedRows, variant: str) -> Floats:
 
 
 def kendall_distance(rows: PairedRows) -> Floats:
-    """Return the share of pairs in opposite order; NaN for n < 2 rows.
+    """Return the share of pairs in opposite order, for each group; NaN for fewer than two rows.
 
     A pair that is tied only in the score counts 1/2.
     """
@@ -53,17 +53,17 @@ def kendall_distance(rows: PairedRows) -> Floats:
 
 
 def pair_auc(rows: PairedRows) -> Floats:
-    """Return the share of pairs that the score orders as the reference does, for each group.
+    """Return the share of pairs in the same order by score and by reference, for each group.
 
-    Pairs that the reference ties are left out. A pair that only the score ties counts 1/2. The share is NaN if the
-    reference ties all pairs of the group.
+    Pairs tied in the reference are left out. A pair tied only in the score counts 1/2. The share is NaN if all pairs of
+    the group are tied in the reference.
     """
     pairs = rows.concordance()
     return ratio(pairs.concordant + pairs.undecided / 2, pairs.all - pairs.reference_tied)
 
 
 def spearman(rows: PairedRows) -> Floats:
-    """Return the correlation of the mid-ranks in the two orders; NaN for n < 2 rows, or if an order ties all."""
+    """Return the correlation of the mid-ranks in the two orders; NaN for n < 2 rows, or if all rows tie in one."""
     score, reference = rows.score_ranks(), rows.reference_ranks()
     squares = _sum(rows, score, score) * _sum(rows, reference, reference)
     return np.clip(ratio(_sum(rows, score, reference), np.sqrt(squares)), -1.0, 1.0)
@@ -86,7 +86,7 @@ class Depths:
     """The overlap of two lists in each group, at every depth from 1 to the length of the longer list.
 
     ``group``, ``depth``, ``shared``, ``agreement`` and ``last`` have one element for each depth of each group.
-    ``shared`` is the number of rows that both lists have down to the depth, and ``agreement`` is their share of the
+    ``shared`` is the number of common rows of both lists down to the depth, and ``agreement`` is their share of the
     lists (:func:`overlap_by_depth`). ``last`` marks the last depth of a group. ``shorter`` is the length of the shorter
     list of each group. ``matched`` is the position of each ranked row in the reference, or 0 if the reference lacks the
     row.
@@ -114,8 +114,8 @@ def overlap_by_depth(ranking: Ranking, reference: str) -> Depths:
     """Return the agreement of two lists at each depth: the rows with a score, and the rows in the order ``reference``.
 
     As in Webber, Moffat and Zobel, all tied rows have the first of their positions. The agreement at a depth is 2 ·
-    (shared rows) / (rows of one list + rows of the other), counting rows down to the depth. Beyond the end of the
-    shorter list, the agreement stays as it is at that end.
+    (shared rows) / (rows of one list + rows of the other), with rows down to the depth. Beyond the end of the shorter
+    list, the agreement is that at the end.
     """
     ranking = ranking.by_score
     judgments = ranking.judgments

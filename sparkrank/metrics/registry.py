@@ -1,7 +1,7 @@
-"""The function :func:`register`, which adds a metric from outside the package, and the import of plugins.
+"""The function :func:`register` for metrics from outside the package, and the import of plugins.
 
 Plugins are modules that call :func:`register` when they are imported. A parsed metric from outside contains its
-declaration (:class:`sparkrank.metrics.metric.Metric`), so that processes which receive a plan need not register it.
+declaration (:class:`sparkrank.metrics.metric.Metric`), so that processes that receive a plan need not register it.
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ _lock = threading.RLock()
 def register(declaration: D) -> D:
     """Make a metric available by name in evaluations, tables, ``sparkrank metrics`` and Spark's workers.
 
-    Workers need not register the metric, because each evaluation sends the declaration to them. Functions that are
-    defined in a notebook or in the main script are sent by value. Functions of a module are sent by name, so the
-    workers must be able to import this module (``--py-files``).
+    Workers need not register the metric, because each evaluation sends the declaration to them. Functions of a notebook
+    or of the main script are sent by value. Functions of a module are sent by name, so the workers must be able to
+    import this module (``--py-files``).
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def register(declaration: D) -> D:
     Returns
     -------
     Declaration
-        The declaration that is registered under this name: ``declaration``, or an equal one from an earlier call.
+        The registered declaration of this name: ``declaration``, or an equal declaration from an earlier call.
 
     Raises
     ------
@@ -222,8 +222,8 @@ def _bound(function: FunctionType) -> Iterator[object]:
 def import_plugins(modules: Iterable[str], place: str) -> None:
     """Import ``modules``, which register metrics.
 
-    Raise :class:`SpecError` if a module is missing or its import fails. The message says where the module was named:
-    it contains ``place``, with the index of the module in place of ``{}``.
+    Raise :class:`SpecError` if a module is missing or its import fails. The message contains ``place`` with the index
+    of the module in place of ``{}``.
     """
     for index, module in enumerate(modules):
         where = f"{place.format(index)} is {shorten(module)}"

@@ -16,9 +16,9 @@ def without_first_label(metric: Metric, labels: Sequence[str]) -> Metric:
 
 
 def with_own_label(metric: Metric, own: Judging) -> Metric:
-    """Return ``metric`` with ``own``, the label of a model, unless it names a label itself or reads none.
+    """Return ``metric`` with ``own``, the label of a model, unless ``metric`` names a label itself or reads none.
 
-    Raise :class:`MetricError` if the metric cannot be read by that label.
+    Raise :class:`MetricError` if the metric cannot be computed by that label.
     """
     if own == FIRST or metric.judging != FIRST or not metric.declaration.reads_labels:
         return metric

@@ -25,9 +25,9 @@ INFAP_EPSILON = 1e-5  # as in trec_eval: it prevents a share of 0 / 0
 
 
 def above(ranking: Ranking, flags: Flags) -> tuple[Ints, Ints]:
-    """Return the least number of flagged rows above each ranked row, and how many more may be above it.
+    """Return the least number of flagged rows above each ranked row, and that of others possibly above it.
 
-    The second number is 0 except for tied rows under ``ties=expected``, for which it is the number of flagged rows in
+    The second number is 0 except for tied rows under ``ties=expected``: for these, it is the number of flagged rows in
     the tie block. Under ``ties=block``, all other rows of the tie block count as above a row.
     """
     through = np.concatenate(([0], np.cumsum(flags)))
@@ -57,7 +57,7 @@ def binary_preference(ranking: Ranking, rel: float | None) -> Floats:
 
 
 def lost_of_hits(ranking: Ranking, rel: float | None) -> tuple[Ints, Floats]:
-    """Return the relevant rows of a ranking, and how much bpref deducts at each for non-relevant rows above it."""
+    """Return the relevant rows of a ranking, and the amount that bpref deducts at each for other rows above it."""
     judgments = ranking.judgments
     relevant = judgments.relevant(rel)
     other = judgments.non_relevant(rel)
@@ -75,8 +75,8 @@ def lost_of_hits(ranking: Ranking, rel: float | None) -> tuple[Ints, Floats]:
 def inferred_average_precision(ranking: Ranking, rel: float | None) -> Floats:
     """Return infAP: the sum of the inferred precisions at the relevant rows of the list, divided by R; NaN if R = 0.
 
-    The inferred precision at position i is (1 + n · s) / i, where n is the number of pool rows above the position, and
-    s is the share of relevant rows among the judged rows above the position.
+    The inferred precision at position i is (1 + n · s) / i. n is the number of pool rows above the position, and s is
+    the share of relevant rows among the judged rows above the position.
     """
     row, terms = inferred_precisions(ranking, rel)
     value = terms["precision"]
@@ -121,10 +121,10 @@ def mean_interpolated_precision(hits: Hits, added: float) -> Floats:
 
 @dataclass(frozen=True)
 class Cascade:
-    """A reader who goes down a list. At each row, the reader may stop, or else goes on with the probability ``decay``.
+    """The model of a reader of a list, who may stop at each row, or else goes on with the probability ``decay``.
 
-    A row of grade g stops the reader with the probability (2^g - 1) / 2^max_grade, where a grade above ``max_grade``
-    counts as ``max_grade``. Without ``max_grade``, labels are these probabilities, and labels above 1 count as 1.
+    A row of grade g stops the reader with the probability (2^g - 1) / 2^max_grade. A grade above ``max_grade`` counts
+    as ``max_grade``. Without ``max_grade``, labels are these probabilities, and labels above 1 count as 1.
     """
 
     max_grade: float | None
@@ -139,7 +139,7 @@ class Cascade:
         return chances
 
     def walk(self, ranking: Ranking, k: int | None) -> tuple[Ints, Floats, Floats]:
-        """Return the ranked rows up to ``k``, and the probabilities of reaching each and of stopping there."""
+        """Return the ranked rows up to ``k``, and the probabilities of reaching each row and of stopping at it."""
         position = ranking.stands_at()
         row = np.arange(len(position)) if k is None else np.flatnonzero(position <= k)
         stops = self.stops(ranking.judgments.labels[ranking.row[row]])
@@ -149,14 +149,14 @@ class Cascade:
 
 
 def expected_reciprocal_rank(ranking: Ranking, k: int | None, max_grade: float) -> Floats:
-    """Return ERR, the mean of 1 / (position at which a reader stops), for each group; it is never NaN."""
+    """Return ERR, the mean of 1 / (position of the row that stops the reader), for each group; never NaN."""
     row, reached, stops = Cascade(max_grade).walk(ranking, k)
     position = ranking.stands_at()
     return sum_by(ranking.lists.group_of(row), reached * stops / position[row], ranking.groups)
 
 
 def chance_of_finding(ranking: Ranking, k: int | None, decay: float) -> Floats:
-    """Return pFound, the probability that a reader stops within ``k``, for each group; it is never NaN."""
+    """Return pFound, the probability that the reader stops within ``k``, for each group; never NaN."""
     row, reached, stops = Cascade(None, decay).walk(ranking, k)
     return sum_by(ranking.lists.group_of(row), reached * stops, ranking.groups)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def item_reason(plan: Plan) -> str | None:
-    """Return why ``plan`` needs the item column, or None if no metric or setting needs it."""
+    """Return the reason why ``plan`` needs the item column, or None if no metric or setting needs it."""
     return next(_uses_of_item(plan), None)
 
 
@@ -39,7 +39,7 @@ def _uses_of_item(plan: Plan) -> Iterator[str]:
 
 
 def label_reason(plan: Plan) -> str | None:
-    """Return why ``plan`` needs labels, or None if no metric or setting needs them."""
+    """Return the reason why ``plan`` needs labels, or None if no metric or setting needs labels."""
     if plan.definitions.unjudged == "drop":
         return "unjudged=drop drops rows without a label"
     if plan.definitions.population in ("truth", "both"):

@@ -1,4 +1,4 @@
-"""The class of metrics among all items that are estimated from lists of sampled items."""
+"""The class of metrics among all items, estimated from lists of sampled items."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FIRST_RANK, SAMPLED, ITEMS, BY, GAMMA, REL = "first_rank", "sampled", "items", "
 
 @dataclass(frozen=True)
 class SampledMetric(MetricKind):
-    """A metric of all groups together, estimated from the ranks of relevant items among sampled ones.
+    """A metric of all groups together, estimated from the ranks of relevant items among sampled items.
 
     Its states are those of ``first_rank(sampled=m)``: the number of groups with each rank, overall and in each part
     (fixed subset) of the groups. ``gain`` returns the gain of each rank among all items: (ranks, metric) -> float64

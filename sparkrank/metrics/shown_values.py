@@ -30,7 +30,7 @@ SOME_HAVE_NONE = "a mean over the orders of the tied rows that k divides, as som
 
 @dataclass(frozen=True, eq=False)
 class PlacedValues:
-    """The values at the positions of all lists, with an entry for each ranked row.
+    """The values at the positions of all lists, one for each ranked row.
 
     ``amount`` is the value; it is 0 for a row without a value, and the mean over tied rows under ``ties=expected``.
     ``has_value`` flags rows with a value, which come first in a tie block.
@@ -62,7 +62,7 @@ def placed_values(ranking: Ranking, column: ValueColumn) -> PlacedValues:
 
 
 def shown(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the mean or the sum of the values in the first k rows of each group; NaN if none of these has a value.
+    """Return the mean or the sum of the values in the first k rows of each group; NaN without a value in these rows.
 
     Under ``ties=expected``, the result is the mean over those orders of tied rows in which a row within k has a value.
     """

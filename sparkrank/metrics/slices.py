@@ -1,4 +1,4 @@
-"""Slices, which are combinations of one or several columns. Everything is evaluated again for each of their values."""
+"""Slices: combinations of one or several columns. All metrics are evaluated again for each value of a slice."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _LIKE_NULL = re.compile(r'["\\]*(\(null\))?["\\]*')  # null, an empty string, an
 class SliceColumn:
     """A column that divides rows by its values, or by the intervals between ``edges`` (ascending numbers).
 
-    With ``top``, only this many values, those of most groups, have rows of their own. The others are pooled
-    (:data:`OTHER`). If ``of`` is ``relevant``, each value has whole lists, in which relevant rows of other values count
-    as not relevant.
+    With ``top``, only this number of values, those of most groups, have rows of their own. The other values are pooled
+    (:data:`OTHER`). If ``of`` is ``relevant``, each value has whole lists; relevant rows of other values count as not
+    relevant.
     """
 
     column: str
@@ -64,12 +64,12 @@ class SliceColumn:
 
     @property
     def rule(self) -> str:
-        """The meaning of the slice's values, beyond the column's values, as stored states record it."""
+        """The meaning of the slice's values, if they are not the column's values, for stored states."""
         return f"{self.name} by edges {', '.join(map(format_number, self.edges))}" if self.edges else ""
 
     @property
     def written(self) -> str | dict[str, Any]:
-        """The column in the form that a spec has."""
+        """The column in the form for a spec."""
         settings: dict[str, Any] = {"edges": list(self.edges)} if self.edges else {}
         settings |= {} if self.top is None else {"top": self.top}
         settings |= {} if self.of == "rows" else {"of": self.of}
@@ -87,7 +87,7 @@ class SliceSource(NamedTuple):
 
 
 def named_slices(slices: Any) -> tuple[Slice, ...]:
-    """Return the columns of each of ``slices``, which may be given as one column or as several columns.
+    """Return the columns of each of ``slices``. A slice may be given as one column or as several columns.
 
     Raise :class:`SpecError` if a slice has no columns, a reserved name or invalid settings, or occurs twice.
     """
@@ -174,7 +174,7 @@ def rules_of(slices: Sequence[Slice]) -> dict[str, str]:
 
 
 def written_slices(slices: Sequence[Slice]) -> list[list[str | dict[str, Any]]]:
-    """Return ``slices`` in the form that a spec has."""
+    """Return ``slices`` in the form for a spec."""
     return [[part.written for part in columns] for columns in slices]
 
 
@@ -188,11 +188,11 @@ def sources_of(slices: Sequence[Slice]) -> tuple[SliceSource, ...]:
 
 
 def shown_value(value: str | None, slice_: str = "") -> str:
-    """Return a slice value as messages show it: null as ``(null)``, and the string ``(null)`` in quotes.
+    """Return a slice value in the form for messages: null as ``(null)``, and the string ``(null)`` in quotes.
 
     An empty string, and strings that look like one of these in quotes, are put in quotes too.
 
-    ``slice_`` is the name of the slice. If the slice has several columns, each column's value is shown in this way.
+    ``slice_`` is the name of the slice. If the slice has several columns, each column's value has this form.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The subjects (model, slice, slice value) of a day or a window that have rows in the tables."""
+"""The subjects (model, slice, slice value) of a day or a window with rows in the tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def slices_of(partials: Partials, plan: Plan) -> list[tuple[str, str | None]]:
 
 
 def subjects_of(partials: Partials, plan: Plan) -> list[Subject]:
-    """Return the subjects that have states, except those with a slice value that :func:`small_slices` returns."""
+    """Return the subjects with states, except those with a slice value in :func:`small_slices`."""
     there = {subject for states in (partials.means, partials.sums) for subject in states.subjects()}
     small = small_slices(partials, plan)
     values = [value for value in slices_of(partials, plan) if value not in small]
@@ -30,7 +30,7 @@ def subjects_of(partials: Partials, plan: Plan) -> list[Subject]:
 
 
 def small_slices(partials: Partials, plan: Plan) -> set[tuple[str, str | None]]:
-    """Return the (slice, value) pairs that are known to have fewer than ``plan.least_groups`` groups in every model."""
+    """Return the (slice, value) pairs with fewer than ``plan.least_groups`` groups, if counted, in every model."""
     if plan.least_groups <= 1:
         return set()
     most = groups_of_values(partials)
@@ -47,7 +47,7 @@ def are_pooled(subjects: Sequence[Subject], plan: Plan) -> NDArray[np.bool_]:
 
 
 def groups_of_values(partials: Partials) -> dict[tuple[str, str | None], int]:
-    """Return the number of groups of each (slice, value) pair, in the model with the most of them."""
+    """Return the number of groups of each (slice, value) pair, in the model with the most such groups."""
     sums = partials.sums.results()
     known = [(key.subject, mean.n_groups) for key, mean in partials.means.results().items()]
     known += [(key.subject, int(total)) for key, total in sums.items() if key.name == GROUPS]

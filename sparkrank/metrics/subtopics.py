@@ -1,4 +1,4 @@
-"""Declarations of metrics of the subtopics that lists cover: alpha_ndcg, strecall."""
+"""Declarations of metrics of the cover of subtopics by lists: alpha_ndcg, strecall."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _count(ranking: Ranking, metric: Metric) -> Ints:
 def alpha_ndcg(ranking: Ranking, metric: Metric) -> Floats:
     """Return Σ gain / log2(position + 1) of each list, divided by that of the greedy list; NaN without a subtopic.
 
-    The gain of a relevant row is Σ (1 - alpha)^c over its subtopics, if c relevant rows above it have the subtopic.
+    The gain of a relevant row is Σ (1 - alpha)^c over its subtopics, with c relevant rows above with the subtopic.
     """
     place, gain = _cover(ranking, metric).gains(metric.number("alpha"))
     earned = gain * LOG2.at(ranking.stands_at()[place])
@@ -45,7 +45,7 @@ def alpha_ndcg(ranking: Ranking, metric: Metric) -> Floats:
 
 
 def strecall(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the share of each group's subtopics that its first k rows cover; NaN if no relevant row has a subtopic."""
+    """Return the share of each group's subtopics in its first k rows; NaN if no relevant row has a subtopic."""
     cover = _cover(ranking, metric)
     first = cover.place[cover.times == 0]
     covered = np.bincount(ranking.lists.group_of(first), minlength=ranking.groups)

@@ -1,4 +1,4 @@
-"""Declarations of metrics of surprise, measured by the earlier popularity of the items that lists show."""
+"""Declarations of metrics of surprise, measured by the earlier popularity of the items in lists."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def _divisor(metric: Metric) -> int | None:
 def past_novelty(ranking: Ranking, metric: Metric) -> Floats:
     """Return the mean of -log2(share of the popularity) of the first k items of each group.
 
-    With ``scale=unit``, it is divided by the highest possible value, and with ``over=k`` the sum is divided by k. The
-    result is NaN without items.
+    With ``scale=unit``, the mean is divided by the highest possible value, and with ``over=k`` the sum is divided by k.
+    The result is NaN without items.
     """
     _, share, information = _surprise(ranking, metric.value_column("of"), metric.k, metric.word("scale"))
     shown = np.flatnonzero(share)
@@ -111,7 +111,7 @@ def _leads(ranking: Ranking, column: ValueColumn, k: int | None) -> tuple[Ints, 
 
 
 def past_serendipity(ranking: Ranking, metric: Metric) -> Floats:
-    """Return Σ lead / items over the relevant rows within k, divided by what ``over`` names.
+    """Return Σ lead / items over the relevant rows within k of each group, divided by the parameter ``over``.
 
     The lead of a row is its rank by popularity minus its position, or 0 if that is negative.
     """

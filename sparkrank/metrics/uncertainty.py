@@ -17,12 +17,12 @@ MOST_NIGHTS = 10_000
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """The settings of intervals: the ``level`` of an interval, and which values have intervals.
+    """The settings of intervals: the ``level`` of an interval, and the choice of values with intervals.
 
     ``off`` disables parts (fixed subsets of groups, :mod:`sparkrank.states.part_sums`) and all intervals that need
-    parts. ``slices`` says whether values of slices have parts too. ``sequential`` is for a window that grows from a
-    first day: its intervals are then valid at all looks together. ``nights`` is the number of tables, each with
-    different days, that share the probability of an error.
+    parts. ``slices`` is true if values of slices have parts too. With ``sequential``, for a window that grows from a
+    first day, intervals are valid at all looks together. ``nights`` is the number of tables, each with different days,
+    that share the probability of an error.
     """
 
     level: float = 0.95
@@ -90,12 +90,12 @@ DEFAULT = Uncertainty()
 
 @dataclass(frozen=True)
 class Comparison:
-    """The ``baseline`` with which all other models are compared, and how p-values are corrected for many comparisons.
+    """The ``baseline`` with which all other models are compared, and the correction of p-values for many comparisons.
 
     P-values are corrected within a ``family`` of comparisons. The family ``slice_column`` is the whole day, or one
     slice with all its values; ``candidate`` is all slices and metrics of one candidate; ``metric`` is one metric in all
-    slices and candidates; ``slice`` is all metrics of one slice value. ``most_unpaired`` limits the share of groups in
-    which a metric is defined for only one of two models. Gates leave comparisons above this limit undecided.
+    slices and candidates; ``slice`` is all metrics of one slice value. ``most_unpaired`` limits the share of groups
+    with a defined value of only one of two models. Gates leave comparisons above this limit undecided.
     """
 
     baseline: str

@@ -1,4 +1,4 @@
-"""The treatment of rows without a label: the metrics ``judged`` and ``unj``, and what other metrics assume."""
+"""The treatment of rows without a label: the metrics ``judged`` and ``unj``, and the assumptions of other metrics."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Assumption(NamedTuple):
 
 
 def assumption_of(metric: Metric) -> Assumption | None:
-    """Return the assumption of ``metric`` about rows without a label. None means that they count as not relevant."""
+    """Return the assumption of ``metric`` about rows without a label (None: such rows count as not relevant)."""
     given_word = dict(metric.settings).get(UNJUDGED.name)
     if given_word is None:
         return None
@@ -46,9 +46,9 @@ def _highest_grade(metric: Metric) -> float:
 
 
 def validate_assumptions(metrics: Iterable[Metric]) -> None:
-    """Raise :class:`MetricError` if one of ``metrics`` needs rows without a label.
+    """Raise :class:`MetricError` if one of ``metrics`` needs rows without a label, for evaluations that drop such rows.
 
-    Call this for an evaluation that drops such rows.
+    An evaluation with ``unjudged=drop`` calls this.
     """
     for metric in metrics:
         if metric.declaration in DECLARATIONS or dict(metric.settings).get(UNJUDGED.name) == "best":
@@ -56,9 +56,9 @@ def validate_assumptions(metrics: Iterable[Metric]) -> None:
 
 
 def rows_by_label(ranking: Ranking, k: int | None, labelled: bool) -> Floats:
-    """Return how much of each ranked row is within ``k``, for rows with a label or (``labelled`` is false) without one.
+    """Return the share of each ranked row within ``k``, for rows with a label or (``labelled`` is false) without one.
 
-    All other rows have 0. Of tied rows, those with a label come first under ``ties=best`` and last under
+    The share of all other rows is 0. Of tied rows, those with a label come first under ``ties=best`` and last under
     ``ties=worst``.
     """
     flags = ranking.judgments.pooled()[ranking.row]
@@ -74,7 +74,7 @@ def rows_by_label(ranking: Ranking, k: int | None, labelled: bool) -> Floats:
 
 
 def judged_share(ranking: Ranking, k: int | None, over: str) -> Floats:
-    """Return the rows with a label within k divided by the rows of the list within k, or by k; NaN without rows."""
+    """Return (rows with a label within k) / (k if ``over="k"``, or rows of the list within k); NaN without rows."""
     count = sum_by(ranking.lists.group, rows_by_label(ranking, k, True), ranking.groups)
     if k is not None and over == "k":
         return count / k
@@ -82,7 +82,7 @@ def judged_share(ranking: Ranking, k: int | None, over: str) -> Floats:
 
 
 def unjudged_share(ranking: Ranking, k: int | None) -> Floats:
-    """Return the rows without a label within k, divided by k, or without k by the list's length (NaN if empty)."""
+    """Return (rows without a label within k) / k or, without k, / the list's length (NaN if empty)."""
     count = sum_by(ranking.lists.group, rows_by_label(ranking, k, False), ranking.groups)
     return ratio(count, ranking.length) if k is None else count / k
 

@@ -1,4 +1,4 @@
-"""The declaration of ``new``, the share of a list that its group has not had before."""
+"""The declaration of ``new``, the share of rows of a list with an item that the group has not had before."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from sparkrank.ranking.ranking import Ranking
 
 
 def new_rows(ranking: Ranking, k: int | None) -> Floats:
-    """Return the share of each ranked row that is new and within ``k``: 0, 1, or between for rows tied across k."""
+    """Return the share within ``k`` of each ranked row with a new item: 0, 1, or between for rows tied across k."""
     return first_shares(ranking, k) * (1.0 - ranking.columns[INTERACTIONS][ranking.row])
 
 
 def new_share(ranking: Ranking, k: int | None, over: str) -> Floats:
-    """Return the new rows within k divided by k, or by the rows of the list within k (NaN for an empty list)."""
+    """Return (new rows within k) / k or, if ``over="retrieved"``, / (rows of the list within k) (NaN if empty)."""
     count = sum_by(ranking.lists.group, new_rows(ranking, k), ranking.groups)
     if k is None or over == "retrieved":
         return ratio(count, ranking.length if k is None else np.minimum(k, ranking.length))

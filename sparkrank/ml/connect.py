@@ -1,6 +1,6 @@
-"""The evaluator for ``pyspark.ml.connect``, which has other base classes than ``pyspark.ml``.
+"""The evaluator for ``pyspark.ml.connect``, whose base classes differ from those of ``pyspark.ml``.
 
-Importing this module imports ``pyspark.ml.connect``, which needs the packages of ``pyspark[connect]``.
+An import of this module imports ``pyspark.ml.connect``, which needs the packages of ``pyspark[connect]``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ __all__ = ["RankingMetricEvaluator"]
 class ConnectEvaluator(RankingMetricParams, Evaluator, ParamsReadWrite):
     """:class:`sparkrank.ml.RankingMetricEvaluator` for the ``CrossValidator`` of ``pyspark.ml.connect.tuning``.
 
-    Parameters, values and errors are the same. It is saved and loaded like other evaluators in ``pyspark.ml.connect``.
-    The tuning in ``pyspark.ml`` also works over Spark Connect, with the evaluator of :mod:`sparkrank.ml`.
+    Parameters, values and errors are the same. This class is saved and loaded like other evaluators in
+    ``pyspark.ml.connect``. The tuning in ``pyspark.ml`` also works over Spark Connect, with the evaluator of
+    :mod:`sparkrank.ml`.
 
     Examples
     --------

@@ -16,7 +16,7 @@ class RankingMetricEvaluator(
 ):
     """Evaluates predictions, one in each row, by one metric of groups or of all rows together.
 
-    The evaluator takes the output of ALS and of Spark ML's classifiers, and serves as the ``evaluator`` of
+    The evaluator reads the output of ALS and of Spark ML's classifiers, and serves as the ``evaluator`` of
     ``CrossValidator`` and ``TrainValidationSplit`` in ``pyspark.ml.tuning``, with any ``parallelism``. The metric's
     declaration decides ``isLargerBetter``. Values equal the values of :func:`sparkrank.evaluate`, to the bit.
 
@@ -29,9 +29,10 @@ class RankingMetricEvaluator(
         The columns that identify a group, such as a user. Only read if the metric or a definition needs groups.
     predictionCol : str
         The column of the scores; higher is better. For a classifier, use ``"probability"`` or ``"rawPrediction"``, a
-        vector of two elements, of which the second is the score. Its ``"prediction"`` is a class, so most rows tie.
+        vector of two elements, of which the second is the score. Its column ``"prediction"`` is a class, so most rows
+        tie.
     labelCol : str
-        The column of the labels (for ALS, the rating). Above 0 is relevant. It is only read if the metric needs it.
+        The column of the labels (for ALS, the rating), read only if the metric needs labels. Above 0 is relevant.
     itemCol : str, optional
         The column of items. Metrics of the catalogue, ``ties="item"`` and ``duplicates`` need it.
     weightCol : str, optional
@@ -43,7 +44,7 @@ class RankingMetricEvaluator(
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, see :class:`sparkrank.Definitions`. ``positions`` must be ``"dense"``: ranks are not read.
     maxBadFraction : float
-        The largest share of rows, from 0 to 1, that may be rejected, such as those of a user that ALS has not seen.
+        The largest share of rows, from 0 to 1, that may be rejected, such as those of a user unknown to ALS.
     buckets : int, optional
         The number of buckets. By default, rows are counted to choose it, which computes the predictions once more.
 
@@ -57,7 +58,7 @@ class RankingMetricEvaluator(
     InputError
         In ``evaluate``, if the rows cannot be evaluated, for example because too many predictions are NaN, or if the
         metric is undefined, for example because no row is relevant. An undefined metric is not returned as NaN, because
-        Spark takes NaN for the best value, whether higher or lower is better, and would select that model.
+        Spark treats NaN as the best value, whether higher or lower is better, and would select that model.
 
     Notes
     -----

@@ -99,7 +99,7 @@ def _buckets(value: Any) -> int:
 
 
 class EvaluatorColumns(TypedDict, total=False):
-    """The params for the metric, and for the columns that an evaluator reads, as keyword arguments."""
+    """The params (parameters of Spark ML) for the metric and for the columns of an evaluator, as keyword arguments."""
 
     metricName: str | Metric | None
     groupCol: str | list[str] | None
@@ -111,7 +111,7 @@ class EvaluatorColumns(TypedDict, total=False):
 
 
 class EvaluatorLimits(TypedDict, total=False):
-    """The params for rejected rows and for the number of buckets, as keyword arguments."""
+    """The params (parameters of Spark ML) for rejected rows and the number of buckets, as keyword arguments."""
 
     maxBadFraction: float | None
     buckets: int | None
@@ -179,7 +179,7 @@ def _getter(name: str) -> Callable[..., Any]:
 
 @_with_params
 class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
-    """Mixin for an ``Evaluator``, with the params, their setters and getters, and the evaluation of a dataset."""
+    """A mixin for an ``Evaluator``: the params, their setters and getters, and the evaluation of a dataset."""
 
     if TYPE_CHECKING:  # params, setters and getters: see PARAMS
 
@@ -225,7 +225,7 @@ class RankingMetricParams(HasLabelCol, HasPredictionCol, HasWeightCol):
         return self.getOrDefault(param) if self.isDefined(param) else None
 
     def isLargerBetter(self) -> bool:
-        """Whether a higher value of the metric is better, as its declaration says."""
+        """Return whether a higher value of the metric is better, by the metric's declaration."""
         return self._metric().declaration.higher_is_better is True
 
     def _metric(self) -> Metric:

@@ -2,10 +2,10 @@
 
 The loops run without Python's global lock. They are built if a C++ compiler is present when sparkrank is installed.
 Otherwise ``COMPILED`` is false and numpy does all the work. ``COMPILED`` is also false if sparkrank is in a zip on
-Spark's path, from which Python cannot load machine code, or if the environment has ``SPARKRANK_NATIVE=0``. The Spark
+Spark's path, from which Python cannot load machine code, or if the environment sets ``SPARKRANK_NATIVE=0``. The Spark
 setting ``spark.executorEnv.SPARKRANK_NATIVE`` sets this variable for workers.
 
-Code that has both a compiled loop and a numpy version calls :func:`runs` to choose.
+Code with both a compiled loop and a numpy version calls :func:`runs` to choose.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ _choices = _Choices()
 
 
 def runs(loop: str, serves: bool = True) -> bool:
-    """Return whether to run the compiled ``loop``, not numpy: loops must be built, and ``serves`` (it applies) be true.
+    """Return whether to run the compiled ``loop`` instead of numpy: if loops are built and ``serves`` (it applies).
 
-    Counts the choice as ``<loop> compiled`` or ``<loop> numpy``.
+    The choice is counted as ``<loop> compiled`` or ``<loop> numpy``.
     """
     compiled = COMPILED and serves
     _choices.counts[f"{loop} {'compiled' if compiled else 'numpy'}"] += 1
@@ -60,6 +60,6 @@ def runs(loop: str, serves: bool = True) -> bool:
 
 
 def counted() -> Mapping[str, int]:
-    """Return how often each version was chosen in this thread since the last call, and reset the counts to 0."""
+    """Return the number of choices of each version in this thread since the last call, and reset the counts to 0."""
     counts, _choices.counts = _choices.counts, Counter()
     return counts

@@ -16,8 +16,7 @@ def mean_deviation(trials: Ints, probability: Floats) -> Floats:
     """Return the mean of |X - np|, where X is the number of hits in n ``trials``, each with ``probability`` p.
 
     By de Moivre, the mean is 2 m (1 - p) P(X = m), where m is the least whole number above np (Diaconis and Zabell,
-    Statistical Science 1991). P is computed in Loader's saddle-point form (2000), with a relative error of at most 1 in
-    1,000.
+    Statistical Science 1991). P is computed in Loader's saddle-point form (2000), with a relative error up to 0.001.
 
     Examples
     --------

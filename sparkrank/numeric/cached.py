@@ -1,4 +1,4 @@
-"""A cache of method results that is freed with the object. ``functools.cache`` would keep the object alive."""
+"""A cache of the results of an object's methods, freed with the object. ``functools.cache`` would keep it alive."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ R = TypeVar("R")
 
 
 def cached(method: Callable[P, R]) -> Callable[P, R]:
-    """Return ``method`` in a form that each object calls only once for the same (hashable) arguments."""
+    """Return ``method`` in a form that runs only once per object and (hashable) arguments."""
 
     @functools.wraps(method)
     def once(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,8 +1,8 @@
-"""Logarithms and powers that have the same bits on every processor.
+"""Logarithms and powers with the same bits on every processor.
 
 numpy and the C library choose implementations by processor, and their results differ in the last bits. This module uses
-only sums, products, quotients and shifts, which IEEE 754 rounds in only one way. The compiler is told never to fuse two
-operations into one with a single rounding (``-ffp-contract=off``).
+only sums, products, quotients and shifts, which IEEE 754 rounds in only one way. The build forbids the compiler to fuse
+two operations into one with a single rounding (``-ffp-contract=off``).
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def exp2(values: Floats) -> Floats:
 def powers(base: float, exponents: NDArray[np.integer]) -> Floats:
     """Return ``base`` (from 0 to 1) raised to each of the ``exponents`` (whole, at least 0), rounded once.
 
-    If all exponents are below :data:`TABLED_POWERS`, the powers are taken from a table that is computed once.
+    If all exponents are below :data:`TABLED_POWERS`, the powers come from a table that is computed once.
     """
     most = int(exponents.max(initial=0))
     if most < TABLED_POWERS:
@@ -174,8 +174,8 @@ def _polynomial(coefficients: tuple[float, ...], x: Floats) -> Floats:
 
 
 def squared(values: Floats) -> Floats:
-    """Return squares by C's ``pow``. Numbers in the result tables are computed from them.
+    """Return the squares of ``values`` by C's ``pow``, as in the numbers of all result tables.
 
-    One value in 1,000 is rounded differently from v · v.
+    For one value v in 1,000, the last bit differs from that of v · v.
     """
     return np.array([value**2 for value in values.tolist()], np.float64)

@@ -40,7 +40,7 @@ def whole_limbs(counts: NDArray[np.integer[Any]]) -> Floats:
 
 
 def limbs_of(values: Floats) -> Iterator[tuple[int, Floats]]:
-    """Yield the index of each limb (float of a sum), and this limb of all values. Limbs of only 0 may be skipped."""
+    """Yield the index and the values of each limb (one of six floats) of ``values``. Limbs of only 0 may be skipped."""
     largest = _largest(values)
     rest, limb = values, np.empty_like(values)
     for index, unit in enumerate(UNITS):
@@ -69,7 +69,7 @@ def first_limb(values: Floats) -> int:
 
 
 def limbs_used(values: Floats) -> slice:
-    """Return the slice (never empty) of the six limbs (floats of a sum) that ``values`` (at least one) need.
+    """Return the slice (never empty) of the six limbs (floats) that may be nonzero for ``values`` (at least one).
 
     The compiled loops must be in use.
     """
@@ -92,7 +92,7 @@ def rounded(amounts: Amounts) -> Floats:
 
 
 def carried(limbs: Floats) -> Floats:
-    """Return the normal form of ``limbs`` (floats), the same for all limbs that have the same sum. Shape: (..., 6).
+    """Return the normal form of ``limbs`` (floats), equal for all limbs with the same sum. Shape: (..., 6).
 
     Every limb except the first becomes at least -1/2 and less than 1/2 of the unit of the limb before it. Limbs are
     stored in this form so that stored numbers do not depend on the number of steps in which limbs were added.
@@ -162,7 +162,7 @@ def _times(segments: Segments) -> Floats:
 def sums_with_squares(
     values: Sequence[Floats], counted_as: float, segments: Segments = WHOLE
 ) -> tuple[Ints, Floats, Floats]:
-    """Return, by array and segment, the number of NaN, the sum and the sum of squares, as six floats (limbs) each.
+    """Return the numbers of NaN, the sums and the sums of squares, by array and segment; sums as six floats (limbs).
 
     For m arrays and s segments, the shapes are (m, s), (m, s, 6) and (m, s, 6). A NaN is summed as ``counted_as``.
     """

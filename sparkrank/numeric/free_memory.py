@@ -1,4 +1,4 @@
-"""Checks of free memory before large arrays are made, because the system kills a container that exceeds its limit."""
+"""Checks of free memory before large arrays are made, because the system kills a container above its limit."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _UNLIMITED = 1 << 62  # bytes: a group of version 1 without a limit has about 2^
 
 
 class NotEnoughMemoryError(MemoryError):
-    """The error of a step that needs more memory than is free. The caller puts the message into a longer sentence."""
+    """The error of a step that needs more memory than is free. The caller makes a longer sentence of the message."""
 
 
 def ensure_free(needed: int, what: str, remedy: str = "") -> None:
-    """Raise :class:`NotEnoughMemoryError` if ``needed`` bytes are more than are free. ``what`` begins the message."""
+    """Raise :class:`NotEnoughMemoryError` if fewer than ``needed`` bytes are free. The message begins with ``what``."""
     free = None if needed < LARGE_BYTES else free_memory()
     if free is not None and free < needed:
         raise NotEnoughMemoryError(f"{what} alone takes {needed >> 20:,} MiB and {free >> 20:,} MiB are free{remedy}")
 
 
 def free_memory() -> int | None:
-    """Return the bytes that this process may still take under all limits; None if the system does not report them."""
+    """Return the bytes that this process may still allocate under all limits; None if the system reports none."""
     known = [left for left in (addresses_left(), *_left_in_containers(), _left_on_machine()) if left is not None]
     return max(0, min(known)) if known else None
 

@@ -36,7 +36,7 @@ _FIRST_BYTES = np.array([(1 << 8 * size) - 1 for size in range(_WORD + 1)], np.u
 
 
 def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
-    """Return a 64-bit hash of each row's key, given as its columns ``keys``. Nulls in keys are equal to each other."""
+    """Return a 64-bit hash of each row's key in the columns ``keys``. Nulls in keys are equal to each other."""
     total = _mixed(_numbers_of(keys[0]), _STEP)
     for key in keys[1:]:
         total = _mixed(total * _COLUMN + _numbers_of(key), _STEP)
@@ -46,7 +46,7 @@ def hash_keys(keys: Sequence[pa.Array]) -> Hashes:
 def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]:
     """Return the bucket of each hash, in the narrowest integer type.
 
-    The bucket is the upper half of the hash, scaled to the number of ``buckets``.
+    The bucket is (upper 32 bits of the hash) · ``buckets`` / 2^32, rounded down.
     """
     bucket = np.empty(len(hashes), np.min_scalar_type(buckets - 1))
     for start in range(0, len(hashes), _BATCH):
@@ -59,13 +59,13 @@ def buckets_of(hashes: Hashes, buckets: int) -> NDArray[np.unsignedinteger[Any]]
 def parts_of(hashes: Hashes) -> NDArray[np.int32]:
     """Return the part (one of 64 sets of groups) of each hash: the leading bits of the hash.
 
-    It is the same on every day and in every kind of run.
+    The part of a group is the same on every day and in every kind of run.
     """
     return (hashes >> np.uint64(64 - PART_BITS)).astype(np.int32)
 
 
 def buckets_of_keys(keys: Sequence[pa.Array], buckets: int) -> NDArray[np.unsignedinteger[Any]]:
-    """Return the bucket of each row from the hash of its key, given as its columns ``keys``. No key may be null."""
+    """Return the bucket of each row from the hash of its key in the columns ``keys``. No key may be null."""
     key, bucket = keys[0], np.empty(len(keys[0]), np.uint16)
     is_whole = pa.types.is_signed_integer(key.type)
     serves = len(keys) == 1 and buckets <= MAX_LOOP_BUCKETS and (is_whole or is_text(key.type))

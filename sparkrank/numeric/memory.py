@@ -1,4 +1,4 @@
-"""Functions that keep freed memory or return it to the system. numpy allocates from glibc, Arrow by its own means."""
+"""Functions that keep freed memory or return it to the system. numpy allocates by glibc, Arrow by its own allocator."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ KEPT_BYTES = 512 << 20
 def keep_freed_memory() -> None:
     """Make this process keep freed memory, because new pages are expensive on virtual machines.
 
-    The process should have no other purpose. Arrow then allocates from glibc too, unless the environment tells Arrow's
-    own allocator to keep freed memory. That allocator is better, because it shrinks blocks without copying them.
+    The process should have no other purpose. Arrow then allocates by glibc too, unless the environment makes Arrow's
+    own allocator keep freed memory. That allocator is better, because it shrinks blocks without copies.
     """
     if libc := _glibc():
         for parameter, value in _MALLOPT.items():
@@ -64,7 +64,7 @@ def give_back_freed_memory() -> None:
 
 
 def give_back_if_large() -> None:
-    """Return freed memory to the system if the process holds more than :data:`KEPT_BYTES`."""
+    """Return freed memory to the system if the process keeps more than :data:`KEPT_BYTES`."""
     if resident_bytes() > KEPT_BYTES:
         give_back_freed_memory()
 
@@ -74,9 +74,9 @@ def _glibc() -> ctypes.CDLL | None:
 
 
 def room_for(shape: tuple[int, ...], kind: np.dtype[Any]) -> NDArray[Any]:
-    """Return an array with any values in memory of Arrow, which keeps what it frees from bucket to bucket.
+    """Return an array with arbitrary values in memory of Arrow, which keeps freed memory from bucket to bucket.
 
-    glibc gives large blocks back at once, so that the next one costs new pages.
+    glibc returns large blocks to the system at once, so that the next block costs new pages.
     """
     return np.frombuffer(pa.allocate_buffer(math.prod(shape) * kind.itemsize), kind).reshape(shape)
 

@@ -18,8 +18,8 @@ _WIDTHS = (np.uint8, np.uint16, np.uint32)
 class Narrow(NamedTuple):
     """An array of ``size`` integers, stored as differences from the smallest integer (``least``).
 
-    The first array of ``parts`` has the lowest 32 bits of all differences, the next array the next 32 bits. The last
-    array has the narrowest type that fits. If all integers are equal, ``parts`` is empty.
+    The first array of ``parts`` has the lowest 32 bits of all differences, the next array the next 32 bits. The type of
+    the last array is the narrowest that fits. If all integers are equal, ``parts`` is empty.
     """
 
     least: int
@@ -28,9 +28,9 @@ class Narrow(NamedTuple):
 
 
 class UsedLimbs(NamedTuple):
-    """The limbs (floats that make up an exact sum) of n sums, without those that are 0 in every sum.
+    """The limbs (floats of an exact sum) of n sums, without limbs that are 0 in every sum.
 
-    ``used`` has the indices of the m limbs that are left. Shape of ``values``: (n, m).
+    ``used`` contains the indices of the m other limbs, and ``values`` these limbs. Shape of ``values``: (n, m).
     """
 
     used: Ints

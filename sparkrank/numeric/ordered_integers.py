@@ -105,7 +105,7 @@ class LeadingBits:
 
 @dataclass(frozen=True)
 class Decimals:
-    """Bins of scores rounded to ``size`` decimals. All scores must be small enough to have that many decimals."""
+    """Bins of scores rounded to ``size`` decimals, for scores small enough to have so many decimals."""
 
     size: int
 
@@ -122,7 +122,7 @@ class Decimals:
 
 @dataclass(frozen=True)
 class WideDecimals:
-    """Bins of scores rounded to ``size`` decimals. Some scores may be infinite or too large to have decimals."""
+    """Bins of scores rounded to ``size`` decimals, for scores of which some are infinite or too large for decimals."""
 
     size: int
 

@@ -17,7 +17,7 @@ _LEAST_UPPER, _MOST_UPPER = -(2**31), 2**31 - 2**16 - 1
 
 
 def validate_no_overflow(parts: Sequence[Ints], sums_of: Callable[[Sequence[Ints]], Ints], what: str) -> None:
-    """Raise :class:`StateError` about ``what`` if a sum that ``sums_of`` computes from ``parts`` exceeds 64 bits."""
+    """Raise :class:`StateError` about ``what`` if one of the sums ``sums_of(parts)`` exceeds 64 bits."""
     if sum(map(_size, parts)) <= INT64_MAX:
         return
     upper = sums_of([part >> HALF_BITS for part in parts])  # 2^32 of these add up without overflow

@@ -19,7 +19,7 @@ T = TypeVar("T", bound=np.generic)
 
 
 def taken(values: NDArray[T], rows: Ints | None) -> NDArray[T]:
-    """Return the ``values`` at ``rows`` (ascending; None: all), without a copy if these are the first rows."""
+    """Return the ``values`` at ``rows`` (ascending; None: all), without a copy if ``rows`` are the first rows."""
     if rows is None:
         return values
     return values[: len(rows)] if len(rows) and rows[-1] == len(rows) - 1 else values[rows]
@@ -35,7 +35,7 @@ def stable_order(codes: Codes, rows: Ints) -> Ints:
 
 
 def order_by_code(codes: Codes, count: int) -> Ints:
-    """Return the indices that sort ``codes``, which are all below ``count``. Equal codes keep their order."""
+    """Return the indices that sort ``codes`` (all below ``count``). Equal codes keep their order."""
     if not native.runs("order of groups", codes.dtype == np.int32):
         return stable_order(codes, np.arange(len(codes)))
     order = np.empty(len(codes), np.int64)
@@ -44,9 +44,9 @@ def order_by_code(codes: Codes, count: int) -> Ints:
 
 
 def highest_of_each(codes: Codes | Ints, count: int, *by: NDArray[np.generic]) -> Ints:
-    """Return the row of each code that is highest by the last array in ``by``, then by the array before, and so on.
+    """Return the highest row of each of ``count`` codes, by the last array in ``by``, then the array before, and so on.
 
-    There are ``count`` codes. Among equal rows, the last row is chosen. The result for a code without rows is -1.
+    Among equal rows, the last row is chosen. The result for a code without rows is -1.
     """
     rows = np.arange(len(codes))
     highest = np.full(count, -1, np.int64)
@@ -108,7 +108,7 @@ def count_both(groups: Codes, count: int, flags: Flags) -> tuple[Ints, Ints]:
 
 
 def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
-    """Return each row's place in its group, from 1, and the size of each group. Rows must be sorted by group."""
+    """Return each row's 1-based position in its group, and the size of each group. Rows must be sorted by group."""
     sizes = np.bincount(groups, minlength=count)
     first = np.cumsum(sizes) - sizes
     place = np.arange(1, len(groups) + 1, dtype=np.int32)
@@ -120,8 +120,8 @@ def place_in_group(groups: Codes, count: int) -> tuple[NDArray[np.int32], Ints]:
 class Segments:
     """A division of n items into ``count`` segments, such as rows into groups.
 
-    ``code`` has the segment of each item, or is None if all items are in one segment. ``times`` says how often each
-    item counts, or is None if each counts once.
+    ``code`` contains the segment of each item, or is None if all items are in one segment. ``times`` contains the
+    number of times that each item counts, or is None if each item counts once.
     """
 
     count: int = 1
@@ -129,7 +129,7 @@ class Segments:
     times: Ints | None = None
 
     def of(self, items: NDArray[np.integer] | Flags | slice | None) -> Segments:
-        """Return the segments of the items that ``items`` selects by index (repeats allowed), by flag or by slice."""
+        """Return the segments of only ``items``, given as indices (repeats allowed), flags or a slice."""
         if items is None or self.code is self.times is None:
             return self
         code = None if self.code is None else self.code[items]
@@ -147,7 +147,7 @@ class Segments:
         return counts.astype(np.int64, copy=False)
 
     def repeated(self, items: NDArray[T]) -> NDArray[T]:
-        """Return an array in which each of ``items`` is repeated as often as it counts (``times``)."""
+        """Return ``items``, each repeated as often as it counts (``times``)."""
         return items if self.times is None else np.repeat(items, self.times)
 
     def each_once(self) -> Segments:
@@ -157,7 +157,7 @@ class Segments:
         return items[self._order]
 
     def starts(self, items: int) -> Ints:
-        """Return where each segment starts in the order of :meth:`by_segment`, and where the last segment ends."""
+        """Return the start of each segment in the order of :meth:`by_segment`, and the end of the last segment."""
         return np.array([0, items], np.int64) if self.code is None else self._starts
 
     @cached_property

@@ -33,11 +33,11 @@ def walsh_hadamard(parts: Floats) -> Floats:
 
 
 def mixtures(filled: Ints, ours: Floats, theirs: Floats | None = None) -> Floats:
-    """Return, for each row of signs, the sums of two models after they exchange the parts with a negative sign.
+    """Return the sums of two models for each row of signs, after an exchange of the parts with a negative sign.
 
-    ``ours`` and ``theirs`` have the amount of each part for the two models, and ``filled`` the indices of parts that
-    contain a group. Without ``theirs``, the sums are over halves of one model's parts. The sums of the first model come
-    first, then those of the second. The first row exchanges no parts.
+    ``ours`` and ``theirs`` contain the amount of each part for the two models, and ``filled`` the indices of parts with
+    groups. Without ``theirs``, the sums are over halves of one model's parts. The sums of the first model come first,
+    then those of the second. The first row exchanges no parts.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def mixtures(filled: Ints, ours: Floats, theirs: Floats | None = None) -> Floats
 def exchanges(filled: Ints, sides: Sequence[Floats]) -> Floats:
     """Return the :func:`mixtures` of two models, then the halves of each model alone.
 
-    ``sides`` has the amounts by part of each model. With a single model, there are only halves.
+    ``sides`` contains the amounts by part of each model. For a single model, the result has only halves.
 
     Examples
     --------

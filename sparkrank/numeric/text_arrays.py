@@ -32,7 +32,7 @@ def text_ends(texts: pa.Array) -> Ends:
 
 
 def text_bytes(texts: pa.Array) -> NDArray[np.uint8]:
-    """Return the data buffer of ``texts``. It may have other bytes before and after those of ``texts``."""
+    """Return the data buffer of ``texts``, which may contain other bytes before and after those of ``texts``."""
     return np.frombuffer(texts.buffers()[2] or b"", np.uint8)
 
 
@@ -42,7 +42,7 @@ def texts_of(kind: pa.DataType, ends: Ends, data: pa.Buffer) -> pa.Array:
 
 
 def coded(values: pa.Array, null_encoding: str = "mask") -> pa.DictionaryArray:
-    """Return ``values`` dictionary-encoded in order of first occurrence. ``null_encoding`` is passed to Arrow."""
+    """Return ``values`` dictionary-encoded in order of first occurrence. ``null_encoding`` is an option of Arrow."""
     if not native.runs("texts", is_text(values.type) and not values.null_count):
         return values.dictionary_encode(null_encoding=null_encoding)
     ends, codes = text_ends(values), np.empty(len(values), np.int32)

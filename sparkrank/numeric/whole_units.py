@@ -1,4 +1,4 @@
-"""Values of many metrics as whole multiples of 2^-40. One pass sums or compares them without rounding."""
+"""Values of many metrics as whole multiples of 2^-40, which one pass sums or compares without rounding."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COUNTS, SUMS = 5, 5  # per pair of models: see compare_rows in units.pyx
 class UnitTable:
     """The values of m metrics in n distinct lists or groups, as whole multiples of 2^-40.
 
-    ``units`` has the shape (n, m), and ``code`` has the row of each group (-1: not evaluated).
+    ``units`` has the shape (n, m), and ``code`` contains the row of each group (-1: not evaluated).
     """
 
     units: Ints
@@ -49,9 +49,9 @@ class UnitTable:
 
 
 def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
-    """Return, for each of ``count`` segments (sets of groups) and m metrics, the number and the sum of defined values.
+    """Return the number and the sum of defined values for each of ``count`` segments (sets of groups) and m metrics.
 
-    ``segment`` has the segment of each group. Shapes: (count, m), and (count, m, 6), as a sum is six floats (limbs).
+    ``segment`` contains the segment of each group. Shapes: (count, m), and (count, m, 6): six floats (limbs) a sum.
     """
     there = table.units != UNDEFINED
     units = np.where(there, table.units, 0)
@@ -78,7 +78,7 @@ def sums_by_segment(table: UnitTable, segment: Codes, count: int) -> tuple[Ints,
 
 
 def compared(ours: UnitTable, theirs: UnitTable, segment: Codes, count: int) -> tuple[Ints, Floats]:
-    """Return the counts and limbs (floats of exact sums) of the differences between two tables, by segment.
+    """Return counts and limbs (floats of exact sums) of the differences ``ours`` - ``theirs``, by segment.
 
     Shapes: (segments, m, 5), (segments, m, 12). The counts are those of pairs, of differences above, equal to and below
     0, and of values without a partner. The limbs are six of the sum of the differences and six of the sum of their

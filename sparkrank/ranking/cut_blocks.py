@@ -1,4 +1,4 @@
-"""The tie blocks (rows of one score) that a cut-off divides, and how many rows with a value it may keep of each."""
+"""The tie blocks (rows of one score) divided by a cut-off, and the numbers of their rows with a value within it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sparkrank.ranking.ranking import Ranking
 
 @dataclass(frozen=True, eq=False)
 class CutBlocks:
-    """The tie blocks with some rows, but not all, within a cut-off. A group has one such block at most.
+    """The tie blocks with some rows, but not all, within a cut-off. There is at most one such block per group.
 
-    The arrays have one entry for each block: its number among all blocks of the ranking (``block``), its ``group``, its
-    number of rows (``size``), how many of them are within the cut-off (``shown``), and how many have a value
+    The arrays have one entry for each block: its index among all blocks of the ranking (``block``), its ``group``, and
+    the numbers of all its rows (``size``), of those within the cut-off (``shown``), and of those with a value
     (``valued``).
     """
 
@@ -41,11 +41,11 @@ class CutBlocks:
         return CutBlocks(self.block[some], self.group[some], self.size[some], self.shown[some], self.valued[some])
 
     def draws(self) -> tuple[Ints, Ints, Floats]:
-        """Return three arrays, for each block and each number of its rows with a value that may be within the cut-off.
+        """Return three arrays over pairs: a block, and a possible number of its valued rows within the cut-off.
 
-        They are the index of the block in these arrays, the number, and its probability. The number has the
-        hypergeometric distribution. Probabilities are products of ratios of neighbours, from the
-        most likely number up and down, so that no product overflows.
+        The arrays contain the index of the block in this object, the number, and its probability. The number has the
+        hypergeometric distribution. Probabilities are products of ratios of neighbours, from the most likely number up
+        and down, so that no product overflows.
         """
         low = np.maximum(0, self.shown - (self.size - self.valued))
         counts = np.minimum(self.shown, self.valued) - low + 1

@@ -18,8 +18,9 @@ TABLED_POSITIONS = 1 << 22  # a table of at most 64 MB; ranks in the input may b
 class Discount:
     """A discount: 1 / log2(position + 1) for ``log2`` (Järvelin and Kekäläinen, TOIS 2002), 1 / position for ``zipf``.
 
-    It is 1 for ``none``. If ``listed`` is not empty, it has the discounts of the first positions, and all later
-    positions have 0. If ``persistence`` p is given, the discount is (1 - p) p^(position - 1). Both override ``kind``.
+    The discount is 1 for ``none``. If ``listed`` is not empty, it contains the discounts of the first positions, and
+    later discounts are 0. If ``persistence`` p is given, the discount is (1 - p) p^(position - 1). Both override
+    ``kind``.
     """
 
     kind: str = "log2"

@@ -22,7 +22,7 @@ MAX_ROWS_CODED = (1 << ROW_BITS) - 1
 
 
 class Alike(NamedTuple):
-    """The ``order`` of groups that makes equal lists adjacent, and the number of each one's list (``distinct``)."""
+    """An order of groups with equal lists adjacent (``order``), and the index of the list of each (``distinct``)."""
 
     order: Ints
     distinct: Ints
@@ -30,7 +30,7 @@ class Alike(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class DistinctLists:
-    """The distinct lists of a bucket. ``code`` has the number of each group's list.
+    """The distinct lists of a bucket. ``code`` contains the index of each group's list.
 
     The other arrays have one entry for each list: the number of its ``rows``, the number of relevant rows among them
     (``hits``), and the number of all ``relevant`` rows of a group with this list. The bits of ``places``, from the
@@ -45,7 +45,7 @@ class DistinctLists:
 
     @classmethod
     def of_each(cls, rows: Ints, hits: Hits) -> DistinctLists:
-        """Make a separate list for each group, given the number of ``rows`` of each group and the ``hits`` of all."""
+        """Return a separate list for each group, from the number of ``rows`` of each group and the ``hits`` of all."""
         near = hits.position <= PLACE_BITS
         # float64 adds up to 53 distinct powers of two exactly
         places = sum_by(hits.group[near], 2.0 ** (PLACE_BITS - hits.position[near]), hits.groups)
@@ -67,9 +67,9 @@ class DistinctLists:
         return Segments(times=self.sizes)
 
     def in_segments(self, code: Codes, segments: Segments) -> tuple[Ints, Segments] | None:
-        """Return the list and the segment of each distinct pair of both. None: no segments, or too many pairs.
+        """Return the distinct pairs of a list and a segment; None without segments or for too many pairs.
 
-        ``code`` has the number of the list of each group that ``segments`` divides.
+        ``code`` contains the index of the list of each group divided by ``segments``.
         """
         if segments.code is None or segments.count * len(self.rows) > len(code) * MOST_PAIRS:
             return None
@@ -81,7 +81,7 @@ class DistinctLists:
     def alike_together(self) -> Alike:
         """Return the order of groups by number of relevant rows, hit positions and number of rows.
 
-        In this order Parquet can store runs of equal values."""
+        In this order, equal values are adjacent, and Parquet stores them in few bytes."""
         relevant, rows = (np.minimum(count, MAX_ROWS_CODED).astype(np.uint64) for count in (self.relevant, self.rows))
         places = self.places >> np.uint64(64 - PLACE_BITS)
         by_likeness = np.argsort(relevant << np.uint64(PLACE_BITS + ROW_BITS) | places << np.uint64(ROW_BITS) | rows)
@@ -93,7 +93,7 @@ class DistinctLists:
 
 @dataclass(frozen=True)
 class GroupValues:
-    """One number per group. ``numbers`` has an entry for each list of ``distinct``; if that is None, for each group."""
+    """One number per group: ``numbers`` is by list of ``distinct`` or, if ``distinct`` is None, by group."""
 
     numbers: NDArray[Any]
     distinct: DistinctLists | None = None
@@ -107,9 +107,9 @@ class GroupValues:
 
 
 def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alike) -> list[NDArray[Any]]:
-    """Return, for each of ``values``, its numbers of all groups in the order ``alike``, which was made of ``distinct``.
+    """Return the numbers of all groups for each of ``values``, in the order ``alike`` (made of ``distinct``).
 
-    Values of the same distinct lists are reordered at once.
+    All values of the same distinct lists are reordered in one pass.
     """
     numbers: dict[DistinctLists | None, list[NDArray[Any]]] = {}
     for value in values:

@@ -1,4 +1,4 @@
-"""The share of each row that is among the first k positions of its list: 1, 0, or a fraction for tied rows."""
+"""The share of each row among the first k positions of its list: 1, 0, or a fraction for tied rows."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def first_rows(
     """Return an amount for each judged row: ``unit`` if the row is among the first ``k`` of its list, else 0.
 
     With ``discount``, the amount is multiplied by the discount of the row's position over that of the first position.
-    With ``ties=expected``, all rows of a tie block get the same amount, which is the mean over the block's positions.
-    With ``by``, tied rows that no rule orders are ordered by their values in this column.
+    With ``ties=expected``, all rows of a tie block get the same amount: the mean over the block's positions. With
+    ``by``, tied rows that no rule orders are ordered by their values in this column.
     """
     is_plain = ranking.ties == "expected" and ranking.judgments.repeats is None
     if native.runs("rows shown", discount is None and is_plain):
@@ -42,9 +42,9 @@ def first_rows(
 
 @cached
 def head_of(ranking: Ranking, k: int | None) -> Ranking:
-    """Return the ranking of only those rows that are, or may be, among the first ``k`` of their list.
+    """Return the ranking of only those rows that may be among the first ``k`` of their list.
 
-    It is ``ranking`` itself if ``k`` is None, if these are most of all rows, or if only a sort of all rows finds them.
+    Return ``ranking`` itself if ``k`` is None, if most rows may be, or if only a sort of all rows tells which may be.
     """
     serves = ranking.ties == "expected" and ranking.judgments.repeats is None
     if k is None or not serves:
@@ -57,9 +57,9 @@ def head_of(ranking: Ranking, k: int | None) -> Ranking:
 
 
 def first_shares(ranking: Ranking, k: int | None, discount: Discount | None = None) -> Floats:
-    """Return, for each ranked row, the share of it that is among the first ``k`` of its list (None: the whole list).
+    """Return the share of each ranked row among the first ``k`` of its list (None: the whole list).
 
-    With a ``discount``, a row counts the discount of its position divided by that of the first position.
+    With a ``discount``, the share is multiplied by the discount of the row's position over that of the first position.
     """
     position = ranking.stands_at()
     share = np.ones(len(position))

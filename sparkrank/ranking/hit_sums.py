@@ -1,4 +1,4 @@
-"""Sums over the hits (relevant rows) of each list, up to each cut-off. Most binary metrics are quotients of them."""
+"""Sums over the hits (relevant rows) of each list, up to each cut-off, from which most binary metrics follow."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ _memory = _Memory()
 
 
 class Sum(IntEnum):
-    """The quantities that are summed over the hits of a list. Let a row at position i be a hit with probability p.
+    """The quantities for sums over the hits of a list. Let a row at position i be a hit with probability p.
 
-    In the order of the members, they are p; p·(hits so far) / i; the probability q that the row is the first hit;
-    q / i; the discounted gain of the row; and the discounted gain of the row at position i of the ideal list.
+    In the order of the members, the quantities are p; p·(hits so far) / i; q, the probability that the row is the first
+    hit; q / i; the discounted gain of the row; and the discounted gain at position i of the ideal list.
     """
 
     COUNT = 0
@@ -83,13 +83,13 @@ class PlacedHits(NamedTuple):
 
 @dataclass(frozen=True)
 class CompiledSums:
-    """The sums over hits that compiled loops computed for each of the ``distinct`` lists, at each of ``cutoffs``.
+    """The sums over hits by compiled loops, for each of the ``distinct`` lists, at each of ``cutoffs``.
 
     ``sums`` has the shape (6, cut-offs, lists): the members of :class:`Sum`, and a last cut-off beyond every list. For
-    each list, ``mid_ranks`` has the sum of the mid-ranks of relevant rows, and ``tied_pairs`` the number of tied pairs
-    of a relevant and another row. ``tied_rows`` is the number of tied rows of all lists. If ``sums`` lacks gains beyond
-    the other cut-offs, ``whole`` computes sums that include them. ``placed`` has the hits themselves if rows are
-    weighed by propensity and none are tied, or else None.
+    each list, ``mid_ranks`` contains the sum of the mid-ranks of relevant rows, and ``tied_pairs`` the number of tied
+    pairs of a relevant and another row. ``tied_rows`` is the number of tied rows of all lists. If ``sums`` lacks gains
+    beyond the other cut-offs, ``whole`` computes sums that include these gains. ``placed`` contains the hits themselves
+    if rows have weights by propensity and no rows are tied, or else is None.
     """
 
     distinct: DistinctLists
@@ -114,8 +114,8 @@ def compiled_sums(
 ) -> CompiledSums | None:
     """Return the sums over hits at the cut-offs of ``ranking``, or only at ``k`` if it is not one of them.
 
-    None means that no compiled loop applies. A row is relevant at the threshold ``rel`` (None: a label above 0).
-    Without ``gain``, the gain is 1 for each row that is relevant at ``rel``, or the label if ``rel`` is None.
+    The result is None if no compiled loop applies. A row is relevant at the threshold ``rel`` (None: a label above 0).
+    Without ``gain``, the gain is 1 for each row that is relevant at ``rel`` or, if ``rel`` is None, the label.
     """
     if gain is None:
         gain = Gain() if rel is None else Gain("binary", rel)
@@ -252,7 +252,7 @@ def _sums_of_large(
 
 
 def placed_hits(ranking: Ranking) -> PlacedHits | None:
-    """Return the hits of ``ranking`` if a compiled loop found their positions, as it does for propensities, or None."""
+    """Return the hits of ``ranking`` if a compiled loop has their positions, as with propensities, or None."""
     sums = compiled_sums(ranking, None, None)
     return None if sums is None else sums.placed
 
@@ -260,7 +260,7 @@ def placed_hits(ranking: Ranking) -> PlacedHits | None:
 class HitSums:
     """Sums over the hits of ``ranking`` at the threshold ``rel`` (None: relevant rows have a label above 0).
 
-    Under ``ties=expected``, they are exact means over every order of the tied rows. Each sum is an array with one
+    Under ``ties=expected``, the sums are exact means over every order of the tied rows. Each sum is an array with one
     number per distinct list, or per group if ``distinct`` is None. ``relevant``, the number R of relevant rows, and
     ``length``, the number of rows, have the same shape.
     """
@@ -320,7 +320,7 @@ class HitSums:
 
 @cached
 def hit_sums(ranking: Ranking, rel: float | None) -> HitSums:
-    """Return the sums over the hits of ``ranking`` at the threshold ``rel``, shared by all metrics that use it.
+    """Return the sums over the hits of ``ranking`` at the threshold ``rel``, shared by all metrics with this threshold.
 
     Examples
     --------
@@ -338,6 +338,6 @@ def hit_sums(ranking: Ranking, rel: float | None) -> HitSums:
 
 
 def tied_rows(ranking: Ranking, rel: float | None = None) -> int:
-    """Return the number of rows with the same score as another row of their list. ``rel`` does not matter."""
+    """Return the number of rows with the same score as another row of their list, whatever ``rel``."""
     compiled = compiled_sums(ranking, rel, None)
     return ranking.tied_rows if compiled is None else compiled.tied_rows

@@ -1,9 +1,9 @@
-"""The hits (relevant rows) of lists and their positions. All metrics of binary relevance are computed from them.
+"""The hits (relevant rows) of lists and their positions, from which metrics of binary relevance are computed.
 
 With ``ties=expected``, a row of a tie block is a hit with some probability, and all values here are exact means over
 every order of the tied rows (McSherry and Najork, "Computing information retrieval performance measures efficiently in
-the presence of tied scores", ECIR 2008). Let a block have n rows, of which r_b are relevant, and let c rows, of which r
-are relevant, be above it. The j-th row of the block is at position c + j and is a hit with probability r_b / n.
+the presence of tied scores", ECIR 2008). Let a block have n rows, r_b of them relevant, and let c rows be above it. The
+j-th row of the block is at position c + j and is a hit with probability r_b / n.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Hits:
 
     The arrays have one entry for each of the h hit rows, in rank order: its index in the ranking (``row``), its
     ``group`` and ``position``, the ``probability`` of a hit, and ``through``, the expected number of hits down to and
-    including this row if it is a hit. ``relevant`` has R, the number of relevant rows, for each group.
+    including the row if the row is a hit. ``relevant`` contains R, the number of relevant rows, for each group.
     """
 
     def __init__(self, ranking: Ranking, rel: float | None) -> None:
@@ -63,7 +63,7 @@ class Hits:
 
     @cached
     def tied(self) -> tuple[Ints, Ints]:
-        """Return the tied hit rows as two arrays: indices of hit rows, and indices of the rows in tie blocks."""
+        """Return the tied hit rows as two arrays: indices among the hit rows, and among the rows in tie blocks."""
         blocks, place = self.ranking.blocks, self._tied
         if self.ranking.ties == "expected":  # all rows of a block with a relevant row are hits
             place = np.flatnonzero((self._in_block > 0)[blocks.block])
@@ -95,7 +95,7 @@ class Hits:
 
     @cached
     def first_of_group(self) -> tuple[Ints, Codes]:
-        """Return, for each group with a hit, the index of its first hit row among the hit rows, and the group."""
+        """Return the index among the hit rows of the first hit row of each group with hits, and the group."""
         first = run_starts(self.group)
         return first, self.group[first]
 
@@ -120,7 +120,7 @@ class Hits:
 
     @cached
     def first_block_end(self) -> Ints:
-        """Return the last position of the tie block of each group's first hit, or 0 for a group without a hit."""
+        """Return the last position of the tie block of each group's first hit; 0 for a group without a hit."""
         end = np.zeros(self.groups, np.int64)
         first, group = self.first_of_group()
         end[group] = self.position[first]
@@ -148,7 +148,7 @@ class Hits:
 
     @cached
     def tied_pairs(self) -> Floats:
-        """Return the number of pairs of a relevant and a non-relevant row in the same tie block, for each group."""
+        """Return the number of pairs of a relevant and another row in the same tie block, for each group."""
         blocks = self.ranking.blocks
         return sum_by(blocks.group, self._in_block * (blocks.size - self._in_block), self.groups)
 
@@ -166,7 +166,7 @@ class Hits:
 
     @cached
     def count(self, k: int | None) -> Floats:
-        """Return the number of hits at positions up to ``k`` (None: all), for each group; a mean under ties."""
+        """Return the number of hits at positions up to ``k`` (None: all), for each group (with ties, the mean)."""
         return self.sum(self.probability, k)
 
     def precisions(self, k: int | None) -> Floats:
@@ -176,7 +176,7 @@ class Hits:
     def any(self, k: int | None) -> Floats:
         """Return the probability of a hit among the first ``k`` positions, for each group.
 
-        If only m rows of the first tie block with a hit are within k, it is 1 - C(n_b - r_b, m) / C(n_b, m).
+        If only m of the n rows of the first tie block with a hit are within k, it is 1 - C(n - r_b, m) / C(n, m).
         """
         value = self.sum(self.first_probability(), k)
         end = self.first_block_end()
@@ -184,7 +184,7 @@ class Hits:
         return value
 
     def first(self, k: int | None) -> Floats:
-        """Return 1 / the position of the first hit up to ``k`` (None: all), for each group; a mean under ties."""
+        """Return 1 / the position of the first hit up to ``k`` (None: all), for each group (with ties, the mean)."""
         return self.sum(self.first_probability() / self.position, k)
 
     def reciprocals(self, k: int | None) -> Floats:
@@ -198,7 +198,7 @@ def hits_of(ranking: Ranking, rel: float | None) -> Hits:
 
     Examples
     --------
-    The first list has its two relevant rows second and third, and the other list has one first:
+    The relevant rows of the first list are second and third, and that of the other list is first:
 
     >>> import numpy as np
     >>> from sparkrank.metrics import Ranking, hits_of

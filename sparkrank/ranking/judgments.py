@@ -1,4 +1,4 @@
-"""The judgments of a bucket, which all models share: the label of each row, with or without a score of a model."""
+"""The judgments of a bucket, shared by all models: the label of each row, with or without a score of a model."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ FEW_GRADES = 16
 class Gain:
     """The gain of a label: the label (``linear``), ``2**label - 1`` (``exp2``), or 1 if relevant (``binary``).
 
-    ``rel`` is the lowest relevant label for ``binary`` (None: any above 0). If ``listed`` is given, it has the gains of
-    the labels 0, 1, 2 and so on. If ``column`` is given, the gain of a relevant row is the value of this column. If
-    ``clip`` is given, the gain is divided by the propensity of the row, or by ``clip`` if that is higher.
+    ``rel`` is the lowest relevant label for ``binary`` (None: any above 0). If ``listed`` is given, it contains the
+    gains of the labels 0, 1, 2 and so on. If ``column`` is given, the gain of a relevant row is the value of this
+    column. If ``clip`` is given, the gain is divided by max(propensity of the row, ``clip``).
     """
 
     kind: str = "linear"
@@ -40,7 +40,7 @@ class Gain:
         return not self.listed and self.column is None and self.clip is None
 
     def of(self, labels: NDArray[np.generic]) -> Floats:
-        """Return the gains of ``labels``. For gains from a column, use :meth:`Judgments.gain_of` instead."""
+        """Return the gains of ``labels``. For gains from a column, call :meth:`Judgments.gain_of` instead."""
         if self.kind == "binary":
             return is_relevant(labels, self.rel).astype(np.float64)
         positive = np.maximum(labels, 0).astype(np.float64)
@@ -53,7 +53,7 @@ class Gain:
 
 @dataclass(frozen=True)
 class Credit:
-    """The ``group``, ``position`` and gain (``amount``) of each row that has a gain, sorted by group and position."""
+    """The ``group``, ``position`` and gain (``amount``) of each row with a gain, sorted by group and position."""
 
     group: Codes
     position: NDArray[np.int32]
@@ -69,13 +69,14 @@ class Credit:
 class Judgments:
     """All rows of a bucket with their groups and labels.
 
-    ``codes`` are the group numbers of the n rows, and ``groups`` is the number of groups. ``judged`` flags the rows
-    with a label (None: all rows); ``labels`` are 0 for other rows. ``item_row`` has, for each row, the row that counts
-    for its item in R (the number of relevant rows) and in the ideal list (None: each row counts). ``references`` maps
-    the name of an order to n values, lowest first, with NaN for rows outside the order. ``repeats`` flags list rows
-    that repeat an item without credit: they are not relevant, not judged and in no reference, and they rank behind the
-    rows they tie with. ``gains`` maps a column of gains to n values, none below 0. ``propensities`` (None: no metric
-    reads any) has the propensity of each relevant row, and NaN or a number for others.
+    ``codes`` contains the group index of each of the n rows, and ``groups`` is the number of groups. ``judged`` flags
+    the rows with a label (None: all rows); ``labels`` are 0 for other rows. ``item_row`` contains, for each row, the
+    index of the row that counts for its item in R (the number of relevant rows) and in the ideal list (None: each row
+    counts). ``references`` maps the name of an order to n values, lowest first, with NaN for rows outside the order.
+    ``repeats`` flags list rows that repeat an item without credit: such rows are not relevant, not judged and in no
+    reference, and rank last in their tie block. ``gains`` maps a column of gains to n values, none below 0.
+    ``propensities`` (None: no metric reads any) contains the propensity of each relevant row, and NaN or a number for
+    others.
     """
 
     codes: Codes
@@ -89,7 +90,7 @@ class Judgments:
     propensities: Floats | None = None
 
     def gain_of(self, gain: Gain, rows: Ints | None = None) -> Floats:
-        """Return the gain of each of ``rows`` (None: of all rows), which is 0 for a row that is not relevant."""
+        """Return the gain of each of ``rows`` (None: of all rows): 0 for a row that is not relevant."""
         chosen = slice(None) if rows is None else rows
         if gain.clip is not None and self.propensities is not None:
             gains = self.gain_of(replace(gain, clip=None), rows)
@@ -111,18 +112,18 @@ class Judgments:
 
     @cached
     def pooled(self) -> Flags:
-        """Return flags of the rows with a label, the pool. As in trec_eval, a label below 0 is pooled, not judged."""
+        """Return flags of the rows with a label (the pool), even a label below 0 (as in trec_eval: not judged)."""
         return np.ones(len(self.labels), np.bool_) if self.judged is None else self.judged
 
     @cached
     def non_relevant(self, rel: float | None) -> Flags:
-        """Return flags of the rows judged not relevant: their label is at least 0 and not relevant at ``rel``."""
+        """Return flags of the rows judged not relevant: with a label of at least 0, not relevant at ``rel``."""
         at_least_0: Flags = np.greater_equal(self.labels, 0)
         return self.pooled() & at_least_0 & ~self.flags(rel)
 
     @cached
     def counted(self) -> Ints | None:
-        """Return the rows that count in R and in the ideal list, one per item and group. None means all rows."""
+        """Return the rows that count in R and in the ideal list, one per item and group (None: all rows)."""
         return None if self.item_row is None else np.flatnonzero(self.item_row == np.arange(len(self.item_row)))
 
     @cached
@@ -130,13 +131,13 @@ class Judgments:
         return self._rows_and_relevant(rel)[1] if self.item_row is None else self.count(self.flags(rel))
 
     def count(self, flags: Flags) -> Ints:
-        """Return the number of rows with ``flags`` in each group, counting each item once."""
+        """Return the number of rows with ``flags`` in each group, of those in :meth:`counted`."""
         if self.item_row is None:
             return count_by(self.codes, self.groups, flags)
         return np.bincount(self.codes[self.counted_rows(flags)], minlength=self.groups)
 
     def once(self, flags: Flags, values: Codes | Floats) -> Flags:
-        """Return ``flags`` with one row for each pair of an item and a value, if items count once, or else all."""
+        """Return ``flags`` reduced to one row for each (item, value) pair, or unchanged if each row counts."""
         if self.item_row is None:
             return flags
         rows = np.flatnonzero(flags)
@@ -175,7 +176,7 @@ class Judgments:
 
     @cached
     def sums_need_order(self) -> bool:
-        """Return whether sums of labels depend on the order of addition, as they do if some labels are fractions."""
+        """Return whether sums of labels may depend on the order of addition, because some labels are fractions."""
         return self.labels.dtype.kind == "f" and bool(np.any(self.labels != np.rint(self.labels)))
 
     @cached
@@ -219,7 +220,7 @@ def best_order(codes: Codes, gains: Floats, groups: int) -> Credit:
 
 
 def places_in_group(codes: Codes, value: Floats, present: Flags) -> Ints:
-    """Return whole numbers from 0 that sort like ``value`` in each group, and -1 for rows that are not ``present``."""
+    """Return whole numbers from 0 in the order of ``value`` in each group, and -1 for rows without ``present``."""
     place = np.full(len(value), -1, np.int64)
     rows = np.flatnonzero(present)
     value = value[rows]

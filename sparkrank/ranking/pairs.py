@@ -1,7 +1,7 @@
-"""Counts of pairs of rows on which two orders, by score and by a reference, agree or disagree.
+"""Counts of pairs of rows by their order by score and by a reference: the same, the opposite, or tied.
 
-Inversions are counted for all groups at once, bit by bit from the highest. At the first bit where the places of two
-rows differ, the pair is inverted if the row with the bit set comes first. Each bit takes one pass.
+Inversions are counted for all groups at once, bit by bit from the highest, with one pass for each bit. At the first bit
+where the places of two rows differ, the pair is inverted if the row with the bit set comes first.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from sparkrank.ranking.ranking import Ranking
 
 @dataclass(frozen=True)
 class Concordance:
-    """The numbers of pairs of rows in each group: ``all``, tied in one order or both, and ``discordant``.
+    """The numbers of pairs of rows in each group: ``all``, tied in one order or both, and ``discordant`` (opposite).
 
-    Orders disagree on a discordant pair. ``fewer_values`` has the number of distinct values in a group by score or by
-    reference, whichever is less.
+    ``fewer_values`` contains the smaller of the numbers of distinct scores and of distinct reference values in a group.
     """
 
     all: Ints
@@ -44,9 +43,9 @@ class Concordance:
 class PairedRows:
     """The rows of a ranking that are also in the reference, sorted by group, descending score, and reference.
 
-    Four arrays have one entry for each of these m rows: its index in the judgments (``row``), its ``group``, its
-    number in the order of the reference (``place``), and whether it ``opens`` a new score or group. ``rows`` counts
-    these rows by group.
+    Four arrays have one entry for each of these m rows: its index in the judgments (``row``), its ``group``, its number
+    in the order of the reference (``place``), and whether it is the first of a score in its group (``opens``). ``rows``
+    counts these rows by group.
     """
 
     def __init__(self, ranking: Ranking, reference: str | None) -> None:
@@ -123,8 +122,8 @@ class PairedRows:
 def inversions(key: Ints, bits: int) -> tuple[Ints, Ints]:
     """Return numbers of inversions (pairs in which the earlier row has a greater ``key``), and the sorted keys.
 
-    Rows whose keys agree above the lowest ``bits`` form a segment, and segments must ascend. The numbers are not those
-    of single rows, because rows move during the count: only their sum over a segment has a meaning.
+    Rows whose keys agree above the lowest ``bits`` form a segment, and segments must ascend. Only the sum of the
+    numbers over a segment has a meaning, because rows move during the count.
     """
     inverted = np.zeros(len(key), np.int64)
     place = np.arange(len(key))

@@ -34,7 +34,7 @@ _WITHOUT_ORDER = (
 
 
 class KeyLayout(NamedTuple):
-    """The numbers of bits in a sort key for the row (lowest bits) and the score. The highest bits hold the group."""
+    """The numbers of bits in a sort key for the row (lowest bits) and the score. The group has the highest bits."""
 
     row: int
     score: int
@@ -46,7 +46,7 @@ class KeyLayout(NamedTuple):
 
 
 class RankedLists:
-    """The concatenated lists of all groups. ``length`` has the number of rows of each group."""
+    """The concatenated lists of all groups. ``length`` contains the number of rows of each group."""
 
     def __init__(self, length: Ints, keys: Keys, group_from: int) -> None:
         self.length = length
@@ -64,7 +64,7 @@ class RankedLists:
 
     @cached_property
     def place(self) -> NDArray[np.int32]:
-        """The 1-based index of each row in its list."""
+        """The 1-based position of each row in its list."""
         place = np.arange(1, len(self._keys) + 1, dtype=np.int32)
         place -= np.repeat(self.first.astype(np.int32), self.length)
         return place
@@ -77,10 +77,10 @@ class RankedLists:
 
 
 class SortedRows(NamedTuple):
-    """Rows sorted by group and descending score. ``row`` has their indices in the input, ``lists`` the lists of groups.
+    """Rows sorted by group and descending score: ``row`` is their indices in the input, ``lists`` the groups' lists.
 
-    ``tied`` has the indices, in the sorted order, of rows with the same score as a neighbour. ``opens`` flags those
-    tied rows that come first in their tie block.
+    ``tied`` contains the indices, in the sorted order, of rows with the same score as a neighbour. ``opens`` flags the
+    first row of each tie block among these.
     """
 
     row: Ints
@@ -90,7 +90,7 @@ class SortedRows(NamedTuple):
 
 
 def rank_rows(codes: Codes, scores: Scores, length: Ints) -> SortedRows:
-    """Sort rows by group (``codes``) and descending score (no NaN). ``length`` has the number of rows per group.
+    """Return rows sorted by group (``codes``) and descending score (no NaN). ``length`` contains the rows per group.
 
     Raises :class:`NotEnoughMemoryError` if the arrays for sorting do not fit in free memory.
     """
@@ -170,7 +170,7 @@ Positions: TypeAlias = Literal["dense", "given", "given_from_0"]
 
 @dataclass(frozen=True)
 class TieBlocks:
-    """The tie blocks of a ranking. Each block is two or more rows of one group with equal scores.
+    """The tie blocks of a ranking: each consists of two or more rows of one group with equal scores.
 
     Three arrays have an entry for each tied row, in rank order: its index in the ranking (``row``), its ``block``, and
     its 1-based ``place`` in the block. The others have an entry for each block: its ``group``, its ``size``, and the
@@ -216,15 +216,15 @@ class ScoreOrder:
 
 
 class Ranking:
-    """The rows of one model that have a score, sorted by group and descending score.
+    """The rows with a score of one model, sorted by group and descending score.
 
     ``retrieved`` are the rows of ``judgments`` with a score (None: all). ``item_order`` orders tied rows if ``ties`` is
     ``item``, and tied rows with equal labels if it is ``worst`` or ``best``. Unless ``positions`` is ``dense``, scores
-    are negated positions, counted from 1 or 0. These may have gaps, and rows at the same position count together.
-    ``cutoffs`` are the cut-offs of most metrics. ``sorted_rows`` are the same rows, already sorted. ``columns`` has the
-    values that metrics read of the judged rows, with -1 or NaN for a null. ``totals`` has one number for a column of
-    items: of its distinct values in the catalog or, for a popularity, of the groups, rows or items that it counts.
-    ``arrays`` has the distinct arrays of each column whose values are arrays.
+    are negated positions, counted from 1 or 0. Positions may have gaps, and rows at the same position count together.
+    ``cutoffs`` are the cut-offs of most metrics. ``sorted_rows`` are the same rows, already sorted. ``columns`` maps
+    columns to the values of the judged rows, with -1 or NaN for a null. ``totals`` maps a column of items to the number
+    of its distinct values in the catalog or, for a popularity, of the groups, rows or items that it counts. ``arrays``
+    maps each column of arrays to its distinct arrays.
 
     Examples
     --------
@@ -266,7 +266,7 @@ class Ranking:
 
     @cached
     def under(self, ties: Ties) -> Ranking:
-        """Return the ranking of the same rows with another treatment of ``ties``. Both rankings share one sort."""
+        """Return the ranking of the same rows with the rule ``ties`` for tied rows. Both rankings share one sort."""
         if self._positions != "dense" or ties == self.ties:
             return self
         rows = (self.judgments, self._scores, self._retrieved)
@@ -274,9 +274,9 @@ class Ranking:
         return Ranking(*rows, ties, self.item_order, self._positions, self.cutoffs, self._sorted, *columns)
 
     def of_rows(self, listed: Flags) -> Ranking:
-        """Return the ranking of the rows that ``listed`` flags, out of the rows with a score in the order of the input.
+        """Return the ranking of the rows flagged by ``listed``, out of the rows with a score in the order of the input.
 
-        These must be the first rows of each list.
+        The flagged rows must be the first rows of each list.
         """
         rows = np.flatnonzero(listed)
         columns = (self.columns, self.totals, self.arrays)
@@ -286,12 +286,12 @@ class Ranking:
 
     @property
     def sorted_rows(self) -> ScoreOrder:
-        """The rows with a score in the order of their scores, which rankings by another label can share."""
+        """The rows with a score in the order of their scores, for rankings of the same rows by another label."""
         return self._sorted
 
     @property
     def is_ordered_by_other(self) -> bool:
-        """Whether the rows were sorted for a ranking by another label. That ranking has counted the tied rows."""
+        """Whether the rows were sorted, and the tied rows counted, for a ranking by another label."""
         return self._sorted.judgments is not self.judgments
 
     @property
@@ -325,7 +325,7 @@ class Ranking:
     @property
     @cached
     def by_score(self) -> Ranking:
-        """The ranking for metrics that never break ties. Repeated items come after the rows they tie with."""
+        """The ranking for metrics that never break ties. Repeated items are last in their tie block."""
         if self.judgments.repeats is None or self.ties not in ("item", "block"):
             return self
         return Ranking(self.judgments, self._scores, self._retrieved, sorted_rows=self._sorted)
@@ -356,7 +356,7 @@ class Ranking:
         return self._with_ties_ordered(self.judged_rows(self._ranked.row))
 
     def row_by(self, columns: Sequence[ValueColumn]) -> Ints:
-        """Return :attr:`row`, where values in ``columns`` order the tied rows that no rule orders."""
+        """Return :attr:`row` with tied rows that no rule orders in the order of their values in ``columns``."""
         return self._with_ties_ordered(self.judged_rows(self._ranked.row), [self.columns[column] for column in columns])
 
     def _with_ties_ordered(self, row: Ints, values: Sequence[NDArray[Any]] = ()) -> Ints:
@@ -415,7 +415,7 @@ class Ranking:
         return taken(values, self._retrieved)
 
     def of_judged(self, values: NDArray[T]) -> NDArray[T]:
-        """Spread ``values``, one per row with a score in input order, over all rows; rows without a score get 0."""
+        """Return ``values``, one per row with a score in input order, for all rows, with 0 for rows without a score."""
         if self._retrieved is None:
             return values
         of_all = np.zeros(len(self.judgments.codes), values.dtype)
@@ -423,7 +423,7 @@ class Ranking:
         return of_all
 
     def unlisted(self, flags: Flags) -> Ints:
-        """Return the rows of ``judgments`` that are flagged by ``flags`` and have no score."""
+        """Return the rows of ``judgments`` with ``flags`` and without a score."""
         if self._retrieved is None:
             return np.empty(0, np.int64)
         if len(self._retrieved) and self._retrieved[-1] == len(self._retrieved) - 1:
@@ -436,7 +436,7 @@ class Ranking:
         return np.ascontiguousarray(self._scores, np.float64)
 
     def ranges_of_scores(self, group: int, most: int, sampled: int) -> Iterator[Ints]:
-        """Yield the rows of ``group``, highest scores first, about ``most`` at a time. Equal scores stay together."""
+        """Yield the rows of ``group``, highest scores first, about ``most`` at a time. Tied rows stay together."""
         mine = None if self.groups == 1 else self.judgments.codes == group
         scores = self._scores
         edges = np.sort((scores if mine is None else scores[mine])[:: max(len(scores) // sampled, 1)])
@@ -480,7 +480,7 @@ class Ranking:
 
     @cached
     def retrieved_ideal(self, gain: Gain) -> Credit:
-        """Return, for each group, the gains of its relevant rows that have a score, highest first."""
+        """Return the gains of each group's relevant rows with a score, highest first."""
         rows = self.relevant_rows(None)
         return best_order(self.lists.group_of(rows), self.judgments.gain_of(gain, self.row[rows]), self.groups)
 

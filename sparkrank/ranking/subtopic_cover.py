@@ -1,7 +1,7 @@
-"""How lists cover the subtopics of their groups, and the greedy lists that cover them best (Clarke et al., SIGIR 2008).
+"""The cover of subtopics by lists, and the greedy lists with the best cover (Clarke et al., SIGIR 2008).
 
-A subtopic counts (1 - alpha)^c in a row if c relevant rows above have it. Such numbers are added up as whole multiples
-of 2^-52, so that rows of equal gain are equal whatever the order of their subtopics.
+A subtopic counts (1 - alpha)^c in a row below c relevant rows with the same subtopic. Such numbers are added up as
+whole multiples of 2^-52, so that equal gains have equal bits whatever the order of their subtopics.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Cover(NamedTuple):
     times: Ints
 
     def gains(self, alpha: float) -> tuple[Ints, Floats]:
-        """Return the index among all ranked rows, and the gain, of each row with a subtopic."""
+        """Return the index among all ranked rows and the gain of each row with a subtopic."""
         start = run_starts(self.place)
         return self.place[start], _row_sums(_worth(alpha, int(self.times.max(initial=0)))[self.times], start)
 
@@ -44,7 +44,7 @@ class Cover(NamedTuple):
 def cover_of(ranking: Ranking, column: ValueColumn, rel: float | None, k: int | None) -> Cover:
     """Return the subtopics of relevant rows in the first ``k`` rows of each list (None: in all rows).
 
-    ``column`` has the arrays of subtopics, and orders the tied rows that no rule orders.
+    ``column`` contains the arrays of subtopics, and orders the tied rows that no rule orders.
     """
     order, codes = ranking.row_by([column]), ranking.columns[column]
     counts = ranking.judgments.flags(rel)[order] & (codes[order] >= 0)
@@ -110,7 +110,7 @@ class RelevantSubtopics:
     def greedy(self, alpha: float, k: int | None) -> GreedyLists:
         """Return the greedy lists, in which each row has the highest gain after the rows above it.
 
-        A list ends at position ``k`` (None: no limit), or before if no row left has a gain above 0.
+        A list ends at position ``k`` (None: no limit), or earlier if no other row has a gain above 0.
         """
         row, subtopic, group = self.row, self.subtopic, self.group
         worth = _worth(alpha, int(np.bincount(subtopic).max(initial=0)))

@@ -1,4 +1,4 @@
-"""The rows that two lists of a group share: the list of a ranking, and the list that a reference orders."""
+"""The common rows of two lists of a group: the list of a ranking, and the list in the order of a reference."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ WHOLE = 2**52  # the amount of a row that is certainly shown, so that a share of
 class TwoLists:
     """The first rows of two lists, as one share for each judged row: 1, 0, or a fraction for tied rows.
 
-    ``own`` has the share of each row that is among the first rows of ``ranking``, and ``other`` the share among those
-    of the other list. In ``same``, each row has the share of its item in the other list, whichever row of the item that
-    list has.
+    ``own`` contains the share of each row that is among the first rows of ``ranking``, and ``other`` the share among
+    those of the other list. ``same`` contains for each row the share of its item, in any row, in the other list.
     """
 
     ranking: Ranking
@@ -41,7 +40,7 @@ class TwoLists:
         return self.sum(self.own * self.same)
 
     def own_alone(self, flags: Flags) -> Floats:
-        """Return the number of flagged rows of ``own`` that the other list does not have, for each group."""
+        """Return the number of flagged rows of ``own`` that the other list lacks, for each group."""
         return self.sum(flags * self.own * (1 - self.same))
 
 
@@ -69,10 +68,10 @@ def _shares(ranking: Ranking, k: int | None) -> Floats:
 
 @cached
 def two_lists(ranking: Ranking, reference: str, positions: Positions, k: int | None) -> TwoLists:
-    """Return the first ``k`` rows of the list of ``ranking`` and of the list that ``reference`` orders.
+    """Return the first ``k`` rows of the list of ``ranking`` and of the list in the order of ``reference``.
 
-    The other list has the same rule for tied rows as ``ranking``. ``positions`` says whether the values of the
-    reference only order the rows (``dense``) or are their positions, counted from 1 or 0.
+    The other list has the same rule for tied rows as ``ranking``. By ``positions``, the values of the reference only
+    order the rows (``dense``) or are their positions, counted from 1 or 0.
     """
     judgments = ranking.judgments
     order, counted = judgments.references[reference], judgments.counted()

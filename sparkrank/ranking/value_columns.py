@@ -24,7 +24,7 @@ POPULARITY_COLUMNS: Mapping[str, int | str] = {USERS: 0, ROWS: 0, ITEM_RANK: 0, 
 
 
 def catalog_column(name: str) -> str | None:
-    """Return the column of the catalog that ``name`` (``catalog.NAME``) means, or None if it means another column."""
+    """Return the column of the catalog called ``name`` (``catalog.NAME``), or None if ``name`` is another column."""
     table, dot, column = name.partition(".")
     return column if table == CATALOG and dot and column else None
 
@@ -41,9 +41,9 @@ class Arrays:
 
 
 def table_of_items(name: str, *, has_interactions: bool) -> str | None:
-    """Return the table of items that has the column ``name``, or None if it is a column of the rows.
+    """Return the table of items with the column ``name``, or None if it is a column of the rows.
 
-    The rows may have a column ``tier`` of their own; with interactions the word means the tier of an item.
+    The rows may have a column ``tier`` of their own; with interactions, ``tier`` is the tier of an item.
     """
     if catalog_column(name) is not None:
         return CATALOG
@@ -54,8 +54,8 @@ def table_of_items(name: str, *, has_interactions: bool) -> str | None:
 class ValueColumn:
     """A column ``name`` whose values a metric reads as numbers (NaN for a null) or as texts (codes, -1 for a null).
 
-    The values of a ``category`` are texts or numbers; their codes ascend as the values do. Those of ``texts`` and
-    ``numbers`` are arrays, which have codes as well.
+    The values of a ``category`` are texts or numbers; their codes ascend like the values. Those of ``texts`` and
+    ``numbers`` are arrays, also with codes.
 
     If ``equals`` is given, the column is read as texts, and its values are 1 where the text is ``equals``, else 0. If
     ``share_of`` names a table, a value is replaced by its share among the catalog's items with a value, or among the
@@ -69,7 +69,7 @@ class ValueColumn:
 
     @property
     def stored(self) -> ValueColumn:
-        """The column as a bucket has it, without ``equals`` and ``share_of``."""
+        """The column in the bucket, without ``equals`` and ``share_of``."""
         return replace(self, equals=None, share_of=None)
 
     def as_share_of(self, table: str) -> ValueColumn:

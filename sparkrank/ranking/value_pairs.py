@@ -1,4 +1,4 @@
-"""The rows with values among the first k of each list: counts of equal values, and how alike two rows are on average.
+"""The rows with values among the first k of each list: counts of equal values, and the mean likeness of two rows.
 
 Likeness is summed over all pairs of rows of a list, without forming the pairs where counts or sums suffice.
 """
@@ -25,11 +25,11 @@ FEW_ROWS = 16  # of a list: these are compared with one another instead
 
 @dataclass(frozen=True, eq=False)
 class ValuedRows:
-    """The rows that are, or may be, within a cut-off and have a value in each of some columns, in rank order.
+    """The rows that may be within a cut-off and have a value in each of some columns, in rank order.
 
     The arrays have an entry for each such row: its index among all ranked rows (``place``), its index among the judged
     rows (``row``), and its ``group``. ``is_cut`` flags the rows of the tie blocks that the cut-off divides (``cut``)
-    under ``ties=expected``. ``order`` has the judged row of each ranked row.
+    under ``ties=expected``. ``order`` contains the judged row of each ranked row.
     """
 
     order: Ints
@@ -63,7 +63,7 @@ class ValueCounts(NamedTuple):
 
 @cached
 def value_counts(ranking: Ranking, column: ValueColumn, k: int | None) -> ValueCounts:
-    """Return how often each value of ``column`` is in the first ``k`` rows (None: in all rows) of each list."""
+    """Return the number of times that each value of ``column`` is in the first ``k`` rows (None: all) of each list."""
     rows = valued_rows(ranking, (column,), k)
     value, count = _of_group(rows, ranking.columns[column])
     pair, times = _distinct(value, count * ranking.groups)
@@ -114,18 +114,18 @@ def all_pairs(rows: ValuedRows, groups: int) -> SumsOverPairs:
 
 
 class Likeness(Protocol):
-    """How alike two rows are by their values in a column, from 0 to 1 (cosine: from -1)."""
+    """The likeness of two rows by their values in a column, from 0 to 1 (cosine: from -1)."""
 
     def sums(self, rows: ValuedRows, groups: int) -> SumsOverPairs:
         """Return the sums of the likeness over all pairs of rows of each group."""
 
     def above(self, rows: ValuedRows) -> Floats:
-        """Return, for each row of a single list, the sum of its likeness to the rows above it."""
+        """Return the sum of each row's likeness to the rows above it, for the rows of a single list."""
 
 
 @dataclass(frozen=True, eq=False)
 class Equality:
-    """The likeness 1 of rows with equal values, else 0. ``codes`` has the value of each judged row."""
+    """The likeness 1 of rows with equal values, else 0. ``codes`` contains the value of each judged row."""
 
     codes: Codes | Floats
 
@@ -153,7 +153,7 @@ def _equal_below(values: Ints, longest: int) -> NDArray[np.uint8]:
 
 
 def equal_above(codes: Codes | Floats) -> Ints:
-    """Return, for each value of one list, how many earlier values are equal to it."""
+    """Return the number of earlier values equal to each value of one list."""
     order = np.argsort(codes, kind="stable")
     above = np.empty(len(codes), np.int64)
     above[order] = np.arange(len(codes)) - np.searchsorted(codes[order], codes[order])
@@ -164,7 +164,7 @@ def equal_above(codes: Codes | Floats) -> Ints:
 class Jaccard:
     """The likeness of rows by Jaccard's index of their sets of texts. Only pairs with a common text are formed.
 
-    ``codes`` has the number of each judged row's array in ``arrays``.
+    ``codes`` contains the index of each judged row's array in ``arrays``.
     """
 
     codes: Codes | Floats
@@ -216,7 +216,7 @@ def _before(counts: Ints) -> Ints:
 class Cosine:
     """The likeness of rows by the cosine of their vectors. The sum over all pairs is (|Σ x/|x||² - n) / 2.
 
-    No pair is formed. ``codes`` has the number of each judged row's vector in ``arrays``.
+    No pair is formed. ``codes`` contains the index of each judged row's vector in ``arrays``.
     """
 
     codes: Codes | Floats
@@ -262,7 +262,7 @@ LIKENESS: dict[str, Callable[[Ranking, ValueColumn], Likeness]] = {
 
 
 def mean_over_pairs(rows: ValuedRows, sums: SumsOverPairs, groups: int, *, none_is_zero: bool) -> Floats:
-    """Return the mean over the pairs of rows within the cut-off, for each group: ``sums`` over their number.
+    """Return the mean over the pairs of rows within the cut-off, for each group: ``sums`` / number of pairs.
 
     If the cut-off divides a tie block, this is the mean over the orders of its rows that keep a pair. If v of the
     block's b rows with a value are kept, the sum over pairs inside counts v(v-1) / (b(b-1)), and the sum across v / b.

@@ -1,1 +1,1 @@
-"""Reports: results and metric definitions in forms for people."""
+"""Reports: results and definitions of metrics in forms for people, such as pages and charts."""

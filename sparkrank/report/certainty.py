@@ -1,4 +1,4 @@
-"""Rules for when a difference between models is clear, and reasons for doubt where the numbers would mislead."""
+"""Rules that decide whether a difference between models is clear, and reasons for doubt in misleading numbers."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def is_sure(row: ComparisonRow) -> bool:
 
 
 def with_doubts(rows: Iterable[ComparisonRow], tests: dict[str, int], most_unpaired: float) -> list[ComparisonRow]:
-    """Return the rows with reasons for doubt added.
+    """Return ``rows`` with reasons for doubt.
 
-    ``tests`` has the number of p-values by jointly corrected family.
+    ``tests`` maps each family (p-values that are corrected together) to its number of p-values.
     """
     doubts = ((row, _doubt(row, tests.get(row.family, 0), most_unpaired)) for row in rows)
     return [replace(row, **doubt) if doubt else row for row, doubt in doubts]  # type: ignore[type-var]

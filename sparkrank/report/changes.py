@@ -1,4 +1,4 @@
-"""The changes in metrics since the previous day, which a run prints as its last line."""
+"""The changes in metrics since the previous day: the last line that a run prints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COLUMNS = ("metric", "model", "value", "stderr", "definition", "n_groups", "n_u
 
 @dataclass(frozen=True)
 class Change:
-    """A metric of a model on two days: ``before`` and ``value``, the later one.
+    """A metric of a model on two days: the value ``before``, and the later ``value``.
 
     ``noise`` is the standard error of the difference between independent days, or None if unknown.
     """
@@ -39,12 +39,12 @@ class Change:
 
     @property
     def is_beyond_noise(self) -> bool:
-        """Whether the change is larger than chance explains. Without a standard error, any change counts as larger."""
+        """Whether the change is beyond what chance explains. Without a standard error, every change is."""
         return abs(self.difference) > BEYOND * (self.noise or 0.0)
 
     @property
     def size(self) -> tuple[bool, float]:
-        """A sort key. Changes in standard errors rank above changes without a standard error, which rank by size."""
+        """A sort key: the change in standard errors or, below all of these, in units of the metric."""
         if self.noise is None:
             return False, abs(self.difference)
         return True, abs(self.difference) / self.noise if self.noise else (math.inf if self.difference else 0.0)
@@ -60,9 +60,9 @@ class Change:
 class Changes:
     """The changes in metrics since the day ``since``, largest change first.
 
-    ``n_redefined`` counts the metrics whose definition changed. Only the later day has the models in ``came``, and only
-    the earlier day has the models in ``went``. ``warnings`` are sentences about metrics that are defined in far fewer
-    groups than before.
+    ``n_redefined`` counts the metrics whose definition changed. ``came`` names the models of only the later day, and
+    ``went`` those of only the earlier day. ``warnings`` contains sentences about metrics defined in far fewer groups
+    than before.
     """
 
     since: str
@@ -74,7 +74,7 @@ class Changes:
 
 
 def changes_since(before: DayBefore, metrics: pa.Table) -> Changes:
-    """Return the changes in whole-day metrics from the day ``before`` to the day whose table is ``metrics``."""
+    """Return the changes in metrics of the whole day from the day ``before`` to the day of the table ``metrics``."""
     then, now = _rows(before.metrics), _rows(metrics)
     both = [key for key in now if key in then]
     alike = [key for key in both if now[key].get("definition") == then[key].get("definition")]
@@ -124,7 +124,7 @@ def _change(key: tuple[str, str], then: dict[str, Any], now: dict[str, Any]) -> 
 
 
 def changes_text(changes: Changes) -> str:
-    """Return the changes beyond chance, and the number of others, as one line. Without any, the line is empty."""
+    """Return the changes beyond chance, and the number of other changes, as one line (empty without changes)."""
     count = len(changes.changes)
     beyond = [change for change in changes.changes if change.is_beyond_noise]
     with_model = len({change.model for change in changes.changes}) > 1

@@ -1,4 +1,4 @@
-"""The drawing of a report's charts with altair. Sizes are fixed, so they do not depend on the installed fonts."""
+"""The drawing of a report's charts with altair. Sizes are fixed, so they do not depend on installed fonts."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ Chart: TypeAlias = "alt.LayerChart"
 
 
 class ReportChart(alt.LayerChart):
-    """A chart that notebooks show without a network, as Vega-Lite if the front end can draw it, otherwise as SVG.
+    """A chart that notebooks show without a network: as Vega-Lite if the front end can draw that, otherwise as SVG.
 
-    By default, altair also offers an HTML page. Front ends prefer that page, but it loads scripts from the network.
+    The default of altair also offers an HTML page. Front ends prefer that page, but it loads scripts from the network.
     """
 
     def _repr_mimebundle_(self, *args: Any, **kwds: Any) -> Any:
@@ -37,7 +37,7 @@ class ReportChart(alt.LayerChart):
 
 
 def drawn_chart(chart: LineChart | IntervalChart, title: str | None = None) -> Chart:
-    """Return the chart drawn with altair. With a ``title``, it is standalone, with the title and a legend."""
+    """Return the chart drawn with altair. A chart with a ``title`` is standalone, with the title and a legend."""
     return _lines(chart, title) if isinstance(chart, LineChart) else _intervals(chart, title)
 
 
@@ -132,7 +132,7 @@ def _intervals(chart: IntervalChart, title: str | None) -> Chart:
 
 
 def cut(name: str, most: int = LONGEST_NAME) -> str:
-    """Return a name that is short enough for a chart. Of a long name, only its first and last characters are left.
+    """Return ``name``, cut in the middle to ``most`` characters for a chart.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def cut(name: str, most: int = LONGEST_NAME) -> str:
 
 
 def short_names(names: Iterable[str]) -> list[str]:
-    """Return names that are short enough for a chart, with a number where two names would become equal.
+    """Return ``names``, shortened for a chart, with a number where two names would become equal.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def short_names(names: Iterable[str]) -> list[str]:
 
 
 def style_of(number: int) -> tuple[str, list[int], str]:
-    """Return the colour, dash and shape of a series by its number. The first forty-two combinations are distinct."""
+    """Return the colour, dash and shape of the series ``number``. The first forty-two combinations are distinct."""
     return PALETTE[number % len(PALETTE)], DASHES[number % len(DASHES)], SHAPES[number % len(SHAPES)]
 
 

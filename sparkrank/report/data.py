@@ -1,4 +1,4 @@
-"""The contents of a report as one frozen object, from which every form of the report is written.
+"""The contents of a report as one frozen object, from which all forms of the report are made.
 
 The object is built from tables alone. Undefined numbers are None, never NaN, so that equal tables give equal objects.
 Names of models, columns and slice values are untrusted input, so the code that displays these strings must escape
@@ -54,7 +54,7 @@ class MetricValue(TableRow):
     *("relative_low", "relative_high", "degrees", "n_effective", "definition", "spec_hash", "run_id"),
 )
 class ComparisonRow(TableRow):
-    """A row of the table ``comparisons``, which compares a candidate with the baseline.
+    """A row of the table ``comparisons``: a candidate compared with the baseline.
 
     ``doubt`` is the reason why a difference is not clear although its interval or p-value suggests so, or None. If
     ``is_of_other_groups`` is true, too many groups have a value for only one of the two models.
@@ -70,7 +70,7 @@ class GateRow(TableRow):
 
     @property
     def check(self) -> CheckVerdict:
-        """The verdict without numbers. A row from a release that did not store the policy has the policy ``warn``."""
+        """The verdict without numbers. The policy is ``warn`` if the row's release did not store a policy."""
         return CheckVerdict(self.gate, self.verdict, self.policy or "warn", bool(self.accepted))
 
 
@@ -81,7 +81,7 @@ class QualityRow(TableRow):
 
 @_with_columns(column.name for column in RUNS.schema.field("files").type.value_type)
 class FileRow(TableRow):
-    """A file that the run wrote, as the table ``runs`` lists it."""
+    """A file of the run, from the list in the table ``runs``."""
 
 
 @_with_columns(DISPARITIES.schema.names, "degrees", "n_effective", "definition", "spec_hash", "run_id")
@@ -101,7 +101,7 @@ class PositionRow(TableRow):
 
 @_with_columns(RUNS.schema.names, "from_now_on")
 class Provenance(TableRow):
-    """The origin of the results: a row of the table ``runs``, or the facts that an evaluation records about its run."""
+    """The origin of the results: a row of the table ``runs``, or the same facts about an evaluation in memory."""
 
     days: tuple[str, ...] = ()
     days_missing: tuple[str, ...] = ()
@@ -109,10 +109,10 @@ class Provenance(TableRow):
 
 @dataclass(frozen=True)
 class StoppedGate:
-    """A gate that does not pass, with its ``number`` among the ``n_gates`` gates and its worst ``verdict``.
+    """A gate without a pass, its ``number`` among the ``n_gates`` gates, and its worst ``verdict``.
 
-    ``n_worst`` of its ``n_checks`` checks have this verdict. ``rows`` has the worst checks, ``n_more`` the number of
-    others.
+    The verdict is that of ``n_worst`` of the gate's ``n_checks`` checks. ``rows`` contains the worst checks, and
+    ``n_more`` is the number of others.
     """
 
     gate: str
@@ -126,7 +126,7 @@ class StoppedGate:
 
     @property
     def sentence(self) -> str:
-        """The result of the gate in words, for example ``gate 2 of 4 fails, in 46 of 65 checks; the worst are``."""
+        """The result of the gate in words, such as ``gate 2 of 4 fails, in 46 of 65 checks; the worst are``."""
         verb = "fails" if self.verdict == "fail" else "is undecided"
         title = "the gate" if self.n_gates == 1 else f"gate {self.number:,} of {self.n_gates:,}"
         worst = "; the worst are" if self.n_more else ""
@@ -137,9 +137,9 @@ class StoppedGate:
 class OverallVerdict:
     """The overall verdict from gates, warnings and limits.
 
-    ``n_pass``, ``n_fail`` and ``n_undecided`` count checks of gates. ``is_accepted`` says whether a person has accepted
-    a day that gates stopped. ``warnings`` has the run's warnings and a sentence for each exceeded limit. ``stopped``
-    has the gates that do not pass. ``exit_code`` is the run's exit code.
+    ``n_pass``, ``n_fail`` and ``n_undecided`` count checks of gates. ``is_accepted`` is true if a person has accepted a
+    day that gates stopped. ``warnings`` has the run's warnings and a sentence for each exceeded limit. ``stopped``
+    contains the gates without a pass. ``exit_code`` is the run's exit code.
     """
 
     state: DayState
@@ -156,7 +156,7 @@ class OverallVerdict:
 
     @property
     def head(self) -> str:
-        """The symbol and the verdict that begin the report's title, for example ``✕ Fail``."""
+        """The symbol and the verdict at the start of the report's title, for example ``✕ Fail``."""
         return head_of(self.state, is_accepted=self.is_accepted)
 
 
@@ -164,7 +164,7 @@ class OverallVerdict:
 class Comparisons:
     """The rows of the table ``comparisons``, with the whole day first.
 
-    ``n_left_out`` rows exceed the limit and are left out.
+    ``n_left_out`` is the number of rows beyond the limit, which are left out.
     """
 
     baseline: str
@@ -174,7 +174,7 @@ class Comparisons:
 
 @dataclass(frozen=True)
 class HeadlineRow:
-    """A metric of a model over all rows, with its comparison with the baseline and its gate verdicts.
+    """A metric of a model over all rows, its comparison with the baseline, and its gate verdicts.
 
     ``before`` is the value on the previous day, and ``change`` the difference from it; both may be None.
     """
@@ -190,8 +190,8 @@ class HeadlineRow:
 class Headline:
     """The metrics over all rows, with one row for each metric and model, and with metrics in the order of the spec.
 
-    ``groups`` is a sentence about the groups that count and those without a list, and ``since`` is a sentence about the
-    changes since the previous day. Both strings may be empty.
+    ``groups`` is a sentence about the evaluated groups and those without a list, and ``since`` a sentence about the
+    changes since the previous day. Both may be empty.
     """
 
     metrics: tuple[str, ...]
@@ -210,10 +210,10 @@ class Headline:
 class TrendPoint:
     """A metric of a model on one day or window.
 
-    The state is ``absent`` if the day has tables but lacks this model or metric. ``reason`` says why a day is
-    unreadable. The band (``band_low`` to ``band_high``) is the range expected by the day's ``history`` gate.
-    ``verdict`` is the worst verdict of all gates. ``is_same_definition`` says whether the metric is defined as on the
-    last day, and ``begins_anew`` says whether a person restarted the value's history on this day.
+    The state is ``absent`` if the day has tables but lacks this model or metric. ``reason`` is why a day is unreadable.
+    The band (``band_low`` to ``band_high``) is the range expected by the day's ``history`` gate. ``verdict`` is the
+    worst verdict of all gates. ``is_same_definition`` is true if the metric is defined as on the last day, and
+    ``begins_anew`` if a person restarted the value's history on this day.
     """
 
     day: str
@@ -233,7 +233,7 @@ class TrendPoint:
 
 @dataclass(frozen=True)
 class TrendSeries:
-    """The points of one metric of one model, by day. In the report of a day, the last point is for that day."""
+    """The points of one metric of one model, by day. In the report of a day, the last point is that of the day."""
 
     metric: str
     model: str
@@ -242,9 +242,9 @@ class TrendSeries:
 
 @dataclass(frozen=True)
 class Trend:
-    """The stored days, with a series for each metric and model. ``days`` has every day from the first to the last.
+    """The trend: a series for each metric and model. ``days`` lists every day from the first to the last.
 
-    ``verdicts`` has the combined verdict of each day's gates, including those on slices: a word such as ``fail``,
+    ``verdicts`` contains the combined verdict of each day's gates, including those on slices: a word such as ``fail``,
     ``accepted`` or ``not evaluated``, or an empty string if the day has no gates.
     """
 
@@ -257,7 +257,7 @@ class Trend:
 class SliceRow:
     """A metric for a slice value, with one of ``cells`` per model of the table (None without a value).
 
-    The counts are those of the first cell that has a value.
+    The counts are those of the first cell with a value.
     """
 
     slice: str
@@ -270,7 +270,7 @@ class SliceRow:
 
 @dataclass(frozen=True)
 class SliceTable:
-    """Rows by slice and metric, worst slice value first. ``n_left_out`` counts ``metrics`` rows beyond the limit."""
+    """Rows by slice and metric, worst slice value first. ``n_left_out`` counts rows of ``metrics`` beyond the limit."""
 
     models: tuple[str, ...]
     metrics: tuple[str, ...]
@@ -280,10 +280,10 @@ class SliceTable:
 
 @dataclass(frozen=True)
 class CloserGroup:
-    """A group to look at: its ``key`` (empty if keys are hidden), the values of both models, and its numbers of rows.
+    """A group to look at: its ``key`` (empty if keys are hidden), the values of two models, and its numbers of rows.
 
     ``value`` is the model's value. ``command`` is the command that explains the group, and ``explanation`` its output,
-    or None if the spec asks for none.
+    or None if the spec requests none.
     """
 
     key: Mapping[str, Any]
@@ -298,7 +298,7 @@ class CloserGroup:
 
 @dataclass(frozen=True)
 class CloserLook:
-    """The groups where ``model`` is worst in ``metric``, and those that differ most from the baseline (``moved``)."""
+    """The groups with the worst ``metric`` of ``model``, and those that differ most from the baseline (``moved``)."""
 
     metric: str
     model: str
@@ -308,7 +308,7 @@ class CloserLook:
 
     @property
     def parts(self) -> list[tuple[str, tuple[CloserGroup, ...]]]:
-        """The lists of groups that are not empty, each as a pair (title, groups)."""
+        """The non-empty lists of groups, each as a pair (title, groups)."""
         titled = [("The worst groups", self.worst), ("The groups that moved most", self.moved)]
         return [(title, groups) for title, groups in titled if groups]
 
@@ -317,7 +317,7 @@ class CloserLook:
 class Point:
     """A point of a curve.
 
-    ``threshold`` is None at the start, where no row is selected; the table has infinity there.
+    ``threshold`` is None (in the table: infinity) at the start, where no row is selected.
     """
 
     x: float
@@ -370,11 +370,11 @@ class CalibrationBin:
 
 @dataclass(frozen=True)
 class Calibration:
-    """A model's mean score and its share of relevant rows, in the score bins that ``rule`` defines.
+    """A model's mean score and its share of relevant rows, in score bins by ``rule``.
 
     ``slice`` and ``slice_value`` select the rows: all rows, or those with one value of a slice. If ``has_means`` is
-    true, mean scores are computed from sums. Otherwise, each mean score is the score that names the bin, too low by up
-    to a bin width. ``errors`` are the calibration metrics with their values.
+    true, mean scores are computed from sums. Otherwise, the score of the bin serves as its mean score, and is too low
+    by up to a bin width. ``errors`` are the calibration metrics with their values.
     """
 
     model: str
@@ -398,7 +398,7 @@ class HistogramBin:
 
 @dataclass(frozen=True)
 class Histogram:
-    """The scores of a model by class (relevant or not), in bins joined from the score bins that ``rule`` defines.
+    """The scores of a model by class (relevant or not), in bins joined from score bins by ``rule``.
 
     ``below`` and ``above`` count the relevant and the other rows beyond the edges, including infinite scores.
     """
@@ -430,7 +430,7 @@ class AucUpBin:
 
 @dataclass(frozen=True)
 class AucUp:
-    """The AUC and the AUC_UP of a model. They show what the best order of the same score bins would gain.
+    """The AUC of a model, and its AUC_UP: the AUC of the best order of the same score bins.
 
     ``auc`` is the value of ``auc_metric``, and ``auc_up`` is the value of ``metric``. ``gap`` is AUC_UP minus the AUC
     of the same bins: the area under ``by_rate`` minus the area under ``by_score``. ``n_wrong`` of the ``n_bins`` bins
@@ -453,7 +453,7 @@ class AucUp:
 
 @dataclass(frozen=True)
 class ModelCounts:
-    """The number of a model's groups in each bin. The ``n_undefined`` groups without a value are in no bin."""
+    """The numbers of a model's groups by bin. The ``n_undefined`` groups without a value are in no bin."""
 
     model: str
     counts: tuple[int, ...]
@@ -494,7 +494,7 @@ class PairedDistribution:
 class Definition:
     """The meaning of a metric.
 
-    If this version lacks the metric, only ``metric`` and ``definition`` (from the table) are set.
+    If this version of sparkrank lacks the metric, only ``metric`` and ``definition`` (from the table) are set.
     """
 
     metric: str
@@ -522,9 +522,9 @@ class ReportData:
     level : float
         The confidence level of the intervals, for example 0.95.
     previous : str or None
-        The previous stored day, from which :attr:`HeadlineRow.before` comes.
+        The previous stored day, whose values are in :attr:`HeadlineRow.before`.
     subject, owner : str or None
-        What the spec is about and who is responsible for it: the spec's ``name`` and ``owner``.
+        The ``name`` of the spec, and its ``owner``: the person or team who is responsible.
     missing : mapping
         The reason for each section that is None, empty or without some models, with advice on what to request.
     more : mapping

@@ -1,4 +1,4 @@
-"""The charts of a report as plain values, which give the positions of marks for any drawing library."""
+"""The charts of a report as plain values: the positions of marks, for any drawing library."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ AxisPlace: TypeAlias = "float | str"
 
 @dataclass(frozen=True)
 class ChartKey:
-    """An entry of a chart's legend, which explains a dash, a shape and, for models only (``is_model``), a colour.
+    """An entry of a chart's legend, for a dash, a shape and, for models only (``is_model``), a colour.
 
-    ``name`` is shown in the legend. ``style`` is the number of the combination of dash, shape and colour. On a page,
-    charts whose keys are all models have no legend of their own, because one legend serves the whole page.
+    The legend shows ``name``. ``style`` is the number of the combination of dash, shape and colour. On a page, one
+    legend serves all charts with only models as keys.
     """
 
     name: str
@@ -57,7 +57,7 @@ class IntervalMark:
 
 @dataclass(frozen=True)
 class IntervalRow:
-    """A label and the intervals that are drawn beside it, one below another."""
+    """A label and the intervals beside it, drawn one below another."""
 
     label: str
     intervals: tuple[IntervalMark, ...]
@@ -65,12 +65,12 @@ class IntervalRow:
 
 @dataclass(frozen=True)
 class Frame:
-    """The surroundings of a chart's marks: axis titles and domains, sizes in pixels, and guide lines.
+    """The frame of a chart's marks: axis titles and domains, sizes in pixels, and guide lines.
 
-    A line of up to ``marks`` points has a mark on every point, and a longer line only on the last point. ``days`` label
-    the x axis. A vertical rule is drawn at each x in ``noted``. If ``powers`` (the highest value) is set, the y axis is
-    on a symlog scale with ticks at 0 and at powers of ten. ``steps`` draws step lines, and ``zero`` includes 0 in the
-    axis.
+    A line of up to ``marks`` points has a mark on every point, and a longer line only on the last point. ``days`` lists
+    the labels of the x axis, and ``noted`` each x of a vertical rule. If ``powers`` (the highest value) is set, the y
+    axis is on a symlog scale with ticks at 0 and at powers of ten. ``steps`` is true for step lines, and ``zero`` if
+    the axis includes 0.
     """
 
     x_title: str = ""
@@ -119,7 +119,7 @@ class Figure:
 
 
 def shown_name(name: str | None, slice_name: str = "") -> str:
-    """Format a name as pages and charts show it: on one line, without secrets, with joined emoji intact.
+    """Return a name in the form for pages and charts: on one line, without secrets, with joined emoji intact.
 
     If the name is a slice value, ``slice_name`` is the name of the slice.
 
@@ -136,7 +136,7 @@ _JOINED = re.compile(r"\\u(200[cd])")
 
 
 def shown_number(value: float | None) -> str:
-    """Return a value with four decimals, as in terminal output; ``undefined`` for None."""
+    """Return a value with four decimals, as in terminal output, or ``undefined`` for None."""
     return "undefined" if value is None else f"{value:.4f}"
 
 
@@ -146,7 +146,7 @@ def shown_level(data: ReportData) -> str:
 
 
 def charted(models: Sequence[str], baseline: str | None) -> list[str]:
-    """Return the models that a chart shows: the first :data:`MOST_SERIES`, and the baseline in any case."""
+    """Return the models in a chart: the first :data:`MOST_SERIES`, and always the baseline."""
     shown = list(models[:MOST_SERIES])
     if baseline is not None and baseline in models and baseline not in shown:
         shown[-1:] = [baseline]
@@ -167,10 +167,10 @@ def interval_figures(
     about: str,
     frame: Callable[[str], Frame],
 ) -> Iterator[Figure]:
-    """Yield a chart for each metric of ``section``, with one row per text and an interval for each model.
+    """Yield a chart for each metric of ``section``, with one row per label and an interval for each model.
 
-    ``label`` names the column with the texts, ``value`` the column with the values. A row of the table without a value
-    has no interval. ``frame`` returns the surroundings of the chart of a metric.
+    ``label`` names the column of labels, and ``value`` the column of values. A row of the table without a value has no
+    interval. ``frame`` returns the frame of the chart of a metric.
     """
     rows: tuple[TableRow, ...] = data.more.get(section, ())
     shown = charted(data.models, data.baseline)
@@ -187,7 +187,7 @@ def interval_figures(
 
 
 def directions_of(data: ReportData) -> dict[str, bool | None]:
-    """Return, for each metric, whether higher values are better; None means that neither direction is known to be."""
+    """Return a mapping from each metric to whether higher values are better (None: no direction is known to be)."""
     return {definition.metric: definition.higher_is_better for definition in data.definitions}
 
 
@@ -197,7 +197,7 @@ def about_metric(data: ReportData, metric: str, about: str) -> str:
 
 
 def isolated(name: str | None, slice_name: str = "") -> str:
-    """Return a name for a sentence. A right-to-left name is isolated, so it does not reorder the other words."""
+    """Return a name for use in a sentence. A right-to-left name is isolated, so that other words keep their order."""
     shown = shown_name(name, slice_name)
     is_mirrored = any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in shown)
     return f"\u2068{shown}\u2069" if is_mirrored else shown

@@ -1,4 +1,4 @@
-"""The index page. It lists stored days with their verdicts and links each report to the previous and next one."""
+"""The index page: a list of stored days with their verdicts, and links from each report to its neighbours."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 class IndexRow:
     """A line of the index: a day with its report's ``title``, a day without a report, or a gap of unevaluated days.
 
-    For a gap, ``is_evaluated`` is false. ``before`` names the day whose "previous" link leads here, and ``after`` the
-    day whose "next" link leads here; both may be None.
+    For a gap, ``is_evaluated`` is false. The "previous" link of the day ``before`` and the "next" link of the day
+    ``after`` lead to this line; both days may be None.
     """
 
     name: str
@@ -33,18 +33,18 @@ class IndexRow:
 
     @property
     def state(self) -> str:
-        """The state of the verdict that begins the title; ``none`` if the report has no verdict."""
+        """The state of the verdict at the start of the title; ``none`` if the report has no verdict."""
         title = self.title or ""
         return next((state for state in HEADS if title.startswith(HEADS[state])), "none")
 
     @property
     def verdict(self) -> str:
-        """The beginning of the title, which states the verdict, such as ``✕ Fail, and accepted``."""
+        """The verdict at the start of the title, such as ``✕ Fail, and accepted``."""
         return "no verdict" if self.state == "none" else str(self.title).partition(" - ")[0]
 
 
 def title_in(page: str) -> str | None:
-    """Return the title of a report, given the beginning of its HTML, or None if there is no title."""
+    """Return the title of the report whose HTML begins with ``page``, or None if there is no title."""
     match = _TITLE.search(page)
     return None if match is None else html.unescape(match[1])
 
@@ -52,7 +52,7 @@ def title_in(page: str) -> str | None:
 def index_page(subject: str | None, column: str, titles: Mapping[str, str | None]) -> str:
     """Return the HTML of the index page.
 
-    ``titles`` has the title of each day's or window's report, or None without one.
+    ``titles`` maps each day or window to the title of its report, or to None without a report.
     """
     rows = list(_rows(titles))
     template = environment().get_template("index.jinja")

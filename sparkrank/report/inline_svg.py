@@ -1,6 +1,6 @@
 """SVG charts to embed in a page.
 
-They take a third of the size of the library's output, with CSS classes for colours.
+The charts are a third of the size of the drawing library's output, with CSS classes for colours.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def inline_svg(svg: str, ident: str, colours: Mapping[str, str], described_by: s
     """Return the drawing library's SVG as an element of an HTML page, without a namespace.
 
     All IDs in the result begin with ``ident``. ``colours`` maps colours to CSS classes. A fill gets the class itself,
-    and a stroke gets the class prefixed with ``s``. ``described_by`` has the IDs of elements that describe the chart.
+    and a stroke gets the class prefixed with ``s``. ``described_by`` contains the IDs of elements that describe the
+    chart.
 
     Examples
     --------

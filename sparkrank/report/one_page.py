@@ -1,4 +1,4 @@
-"""A report as one page of Markdown, and its headline as a LaTeX table. Untrusted names are escaped."""
+"""A report as one page of Markdown, and its headline (metrics over all rows) as a LaTeX table, with escaped names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report as one self-contained HTML file. It loads no other file, escapes all text and works without scripts."""
+"""The report as one self-contained HTML file, which loads no other file, escapes all text and needs no scripts."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SIGNS = {
 
 
 def lacking_extra() -> list[str]:
-    """Return the packages of the ``report`` extra that are missing."""
+    """Return the names of the missing packages of the extra ``report``."""
     import importlib.util
 
     return [package for package in _PACKAGES if importlib.util.find_spec(package) is None]
@@ -66,7 +66,7 @@ def page(data: ReportData, *, has_index: bool = False) -> str:
 
 
 class View:
-    """Values that the template of the page needs besides the fields of the report data: grouped rows, and charts."""
+    """Values for the template of the page besides the fields of the report data: rows in groups, and charts."""
 
     def __init__(self, data: ReportData) -> None:
         self._data = data
@@ -116,14 +116,14 @@ class View:
         return ([] if best is None else [best]) + baseline
 
     def shown(self, sections: Sequence[Any]) -> list[Any]:
-        """Return the entries of ``sections`` whose model is one of those that the charts show."""
+        """Return those entries of ``sections`` whose model is in the charts."""
         models = charted(self._data.models, self._data.baseline)
         return [own for own in sections if own.model in models]
 
     def charts(self, *names: str) -> list[dict[str, Any]]:
         """Return the figures of the named sections, drawn as SVG.
 
-        A sole figure also has the SVG ``wide``, for wide pages.
+        If there is one figure, it also has the SVG ``wide``, for wide pages.
         """
         from markupsafe import Markup
 
@@ -170,7 +170,7 @@ class View:
 
     @property
     def sentences(self) -> list[dict[str, Any]]:
-        """For each candidate, a dict of the comparisons in which it is better, worse or not clearly different."""
+        """A dict for each candidate: the comparisons in which it is better, worse or not clearly different."""
         sides = {"better": "better", "worse": "worse", "unsure": ""}
         defined = [
             (candidate, baseline, [row for row in rows if row.difference is not None])
@@ -208,7 +208,7 @@ class View:
 
     @property
     def marked_days(self) -> list[tuple[str, list[str]]]:
-        """The days of the trend that are failed, accepted, not evaluated or unreadable, grouped by that state."""
+        """The failed, accepted, unevaluated and unreadable days of the trend, by that state."""
         return [(word, days) for word in _MARKED if (days := [day for day, own in self.days.items() if own == word])]
 
     @property
@@ -227,7 +227,7 @@ class View:
 
 @cache
 def environment() -> Environment:
-    """Return the Jinja2 environment for all templates. It escapes every string."""
+    """Return the Jinja2 environment for all templates, which escapes every string."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     environment = Environment(

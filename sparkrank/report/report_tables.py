@@ -1,4 +1,4 @@
-"""The tables from which a report is made, and functions that read their rows. Missing columns are read as None."""
+"""The tables for a report, and functions that read their rows. Missing columns are read as None."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class DayBefore:
 class ReportTables:
     """The tables of a day, a window or an evaluation. A missing table is None.
 
-    ``run`` is the row of ``runs``, or the facts that an evaluation records about itself. ``baseline`` and ``level`` are
-    used if the tables do not record them. The fields from ``most_unpaired`` to ``warnings`` come from the spec and the
-    run: ``keys`` are the group's key columns, and ``subject`` is what the evaluation is about. ``before`` is the
-    previous day. ``bins`` are read from the table ``blocks``; ``bins_missing`` says why some were not. ``missing`` has
-    the reason for each missing section. ``conf`` is the path of the spec for use in commands. ``shows_keys`` is false
-    if keys of groups are hidden. ``explain`` takes key columns, keys, a metric and models, and returns an explanation
+    ``run`` is the row of ``runs``, or the same facts about an evaluation in memory. ``baseline`` and ``level`` are used
+    if the tables lack them. The fields from ``most_unpaired`` to ``warnings`` come from the spec and the run: ``keys``
+    names the group's key columns, and ``subject`` is the name of the spec. ``before`` is the previous day. ``bins`` are
+    read from the table ``blocks``; ``bins_missing`` is the reason why some were not. ``missing`` contains the reason
+    for each missing section. ``conf`` is the path of the spec for use in commands. ``shows_keys`` is false if keys of
+    groups are hidden. ``explain`` is a function of key columns, keys, a metric and models, and returns an explanation
     for each key.
     """
 
@@ -84,7 +84,7 @@ class ReportTables:
 
     @property
     def without_examples(self) -> ReportTables:
-        """The same tables without the rows of single groups that checks and warnings name as examples."""
+        """The same tables without the single groups in the examples of checks and warnings."""
         quality = self.quality
         if quality is not None and "example" in quality.column_names:
             quality = quality.drop_columns(["example"])
@@ -121,7 +121,7 @@ class ReportTables:
         return [] if self.comparisons is None else self.comparison_rows(whole_day(self.comparisons))
 
     def comparison_rows(self, table: pa.Table) -> list[ComparisonRow]:
-        """Return the rows of ``table``, which is a subset of ``comparisons``, with reasons for doubt added."""
+        """Return the rows of ``table``, a subset of ``comparisons``, with reasons for doubt."""
         return with_doubts(rows_of(table, ComparisonRow), self._tests, self.most_unpaired)
 
     @cached_property
@@ -135,7 +135,7 @@ class ReportTables:
 
     @cached_property
     def verdicts(self) -> tuple[GateRow, ...]:
-        """The rows of the table ``gates``: failures, then undecided checks, then the others."""
+        """The rows of the table ``gates``: failures, then undecided checks, then passes."""
         return tuple(sorted(rows_of(self.gates, GateRow), key=lambda row: WORST_FIRST.index(row.verdict)))
 
 
@@ -153,14 +153,14 @@ def plain_texts(table: pa.Table) -> pa.Table:
 
 
 def whole_day(table: pa.Table) -> pa.Table:
-    """Return the rows of ``table`` that are about the whole day rather than a slice."""
+    """Return the rows of ``table`` for the whole day, without those for slices."""
     return table.filter(pc.equal(table["slice"].cast(pa.string()), ALL))
 
 
 def is_among(texts: pa.ChunkedArray, allowed: Sequence[str]) -> pa.ChunkedArray:
     """Return a mask of the ``allowed`` strings.
 
-    Filtering by a mask keeps the order of rows; by an expression, it does not.
+    A filter by a mask keeps the order of rows; a filter by an expression does not.
     """
     return pc.is_in(texts, value_set=pa.array(allowed, pa.string()))
 
@@ -171,7 +171,7 @@ def defined(value: Any) -> Any:
 
 
 def rows_of(table: pa.Table | None, kind: type[_R]) -> list[_R]:
-    """Return the rows of ``table`` as objects of the class ``kind``. Without a table, the list is empty."""
+    """Return the rows of ``table`` as objects of the class ``kind``; an empty list without a table."""
     if table is None:
         return []
     names = [column.name for column in fields(kind) if column.name in table.column_names]  # type: ignore[arg-type]
@@ -212,7 +212,7 @@ def definitions_of(table: pa.Table) -> dict[tuple[str, str], str | None]:
 
 
 def parsed(text: str) -> Metric | None:
-    """Return a stored metric, or None if it is from another version or from a module that is not imported."""
+    """Return the stored metric ``text``, or None if it is from another version or from a module not imported."""
     with suppress(MetricError):
         return Metric.parse(text)
     return None

@@ -1,4 +1,4 @@
-"""Score bins from the table ``blocks``, for the whole day and for a few values of slices. They are read in batches.
+"""Score bins from the table ``blocks``, read in batches, for the whole day and for a few values of slices.
 
 Adjacent bins are joined if there are too many.
 """
@@ -35,7 +35,7 @@ WHOLE_DAY: SliceValue = (ALL, ALL)
 
 @dataclass(frozen=True)
 class ScoreBins:
-    """The score bins of one model under one bin rule, of the whole day or a value of a slice, ascending by ``score``.
+    """The score bins of one model by one bin rule, for the whole day or a value of a slice, ascending by ``score``.
 
     ``pos`` and ``neg`` are the numbers (or weights) of relevant rows and of other rows. ``rows`` counts all rows.
     ``score_sum`` is None if the table has no sums. ``is_joined`` is True if neighbouring bins were joined because there
@@ -57,12 +57,12 @@ class ScoreBins:
         return self.pos + self.neg
 
     def with_sums(self) -> ScoreBins:
-        """Return the bins with sums of scores. If these are not stored, each row counts with the score of its bin."""
+        """Return the bins with sums of scores. If sums are not stored, each row counts with the score of its bin."""
         with np.errstate(invalid="ignore"):  # an infinite score times zero weight
             return self if self.score_sum is not None else replace(self, score_sum=self.score * self.mass)
 
     def select(self, which: Any) -> ScoreBins:
-        """Return the bins that ``which`` (indices, a slice or a mask) selects."""
+        """Return the bins at ``which`` (indices, a slice or a mask)."""
         return self._changed(lambda column: column[which])
 
     def _changed(self, change: Callable[[Floats], Floats]) -> ScoreBins:
@@ -72,7 +72,7 @@ class ScoreBins:
     def summed(self, first: Ints) -> ScoreBins:
         """Return the bins joined from each index in ``first`` up to the next index.
 
-        A joined bin has the first score.
+        The score of a joined bin is that of its first bin.
         """
         summed = self._changed(lambda amounts: np.add.reduceat(amounts, first))
         return replace(summed, score=self.score[first])
@@ -86,7 +86,7 @@ class ScoreBins:
 
     @classmethod
     def merged(cls, parts: Sequence[ScoreBins]) -> ScoreBins:
-        """Return the bins of ``parts``, which share a model and rule, sorted by score and joined if too many."""
+        """Return the bins of ``parts`` (of one model and rule), sorted by score, and joined if they are too many."""
         columns = {name: [getattr(part, name) for part in parts] for name in _AMOUNTS}
         order = np.argsort(np.concatenate(columns["score"]), kind="stable")
         whole: dict[str, Any] = {
@@ -117,7 +117,7 @@ def shown_places(metrics: pa.Table) -> tuple[SliceValue, ...]:
 def score_bins(batches: Iterable[pa.RecordBatch], places: Sequence[SliceValue]) -> BinsBySliceValue:
     """Return the score bins of each slice value in ``places``, by model and rule.
 
-    ``batches`` may lack some of :data:`COLUMNS`.
+    ``batches`` contains rows of the table ``blocks``, and may lack some of :data:`COLUMNS`.
     """
     parts: dict[SliceValue, dict[tuple[str, str], list[ScoreBins]]] = {place: {} for place in places}
     for batch in batches:
@@ -142,7 +142,7 @@ def _rows_at(batch: pa.RecordBatch, place: SliceValue) -> pa.RecordBatch:
 
 
 def frame_bins(frame: DataFrame, places: Sequence[SliceValue]) -> tuple[BinsBySliceValue, str | None]:
-    """Return the bins in a Spark DataFrame by slice value; or no bins and the reason if there are too many."""
+    """Return the bins in a Spark DataFrame by slice value, and None; for too many bins, no bins and the reason."""
     columns = [name for name in COLUMNS if name in frame.columns]
     rows = frame.where(frame["slice"].isin([slice_ for slice_, _ in places])).select(columns)
     if rows.count() > MOST_FRAME_BINS:  # rows of all values of these slices
@@ -167,9 +167,9 @@ def _bins(model: str, rule: str, rows: pa.RecordBatch) -> ScoreBins:
 
 
 def chosen_bins(bins: BinsByRule, model: str, kinds: Sequence[str]) -> ScoreBins | None:
-    """Return the model's bins of the first rule kind in ``kinds`` that has bins, or None if no kind has any.
+    """Return the model's bins of the first of ``kinds`` (of rules) with bins, or None if no kind has any.
 
-    Bins of the first label, and then those without ``rel``, are preferred.
+    Of several bins of a kind, those of the first label are preferred, then those without ``rel``.
     """
     rules = [(BinRule.parse(rule), own) for (name, rule), own in bins.items() if name == model and len(own.score)]
     known = [(rule, own) for rule, own in rules if rule.kind in kinds]

@@ -1,6 +1,6 @@
-"""The class of report sections.
+"""The class of report sections: how a section is made and drawn.
 
-It says how a section is made and drawn, and what to request if the tables lack its data.
+A section also contains advice on what to request if the tables lack its data.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class ReportSection:
     """A section of the report. Its ``name`` is a field of :class:`ReportData` or a key of :attr:`ReportData.more`.
 
     ``make`` makes the section, and also returns a sentence with the reason if the section is empty or lacks some
-    models. ``figures`` draws its charts, or is None. ``advice`` says what to request if the section is missing.
-    Evaluations use ``advice_in_memory`` instead, and windows use ``advice_for_window``. ``part`` is the name and title
-    of the page part that contains the section; by default, the section has a part of its own. ``template`` is the
+    models. ``figures`` draws its charts, or is None. ``advice`` is a sentence on what to request if the section is
+    missing. For evaluations, ``advice_in_memory`` replaces it, and for windows ``advice_for_window``. ``part`` is the
+    name and title of the page part of the section; by default, the section has a part of its own. ``template`` is the
     Jinja2 template of the part; by default, it is the file in ``templates`` with the part's name.
     """
 

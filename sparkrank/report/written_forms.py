@@ -1,4 +1,4 @@
-"""The forms of a report: an HTML page, a page of Markdown, a LaTeX table, and JSON with everything."""
+"""The forms of a report: an HTML page, a page of Markdown, a LaTeX table, and JSON with all contents."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ ENDINGS: Mapping[str, ReportForm] = {".html": "html", ".htm": "html", ".md": "md
 def as_form(data: ReportData, form: ReportForm) -> str:
     """Return the report as text in one of its forms. Equal data give identical text.
 
-    ``md`` is a summary, ``json`` contains everything, and ``latex`` is the headline as a table (which needs the
-    booktabs package).
+    ``md`` is a summary, ``json`` contains all of the report, and ``latex`` is the headline as a booktabs table.
     """
     if form == "html":
         from sparkrank.report.page import page
@@ -39,9 +38,9 @@ def as_form(data: ReportData, form: ReportForm) -> str:
 
 
 def form_of(out: str | None, form: str | None) -> ReportForm:
-    """Return ``form`` or, if this is None, the form for the suffix of ``out``.
+    """Return ``form`` or, if ``form`` is None, the form for the suffix of ``out``.
 
-    Raise :class:`SpecError` if it is unknown.
+    Raise :class:`SpecError` if the form is unknown.
     """
     ending = "" if out is None else Path(out).suffix.lower()
     instead = _REMOVED.get(ending if form is None else form, "")

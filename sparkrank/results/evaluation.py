@@ -55,8 +55,8 @@ class Evaluation:
     """The results of one evaluation, as :func:`sparkrank.evaluate` returns them.
 
     In the local lane (which runs without Spark), tables are in memory; otherwise they are Spark DataFrames of
-    ``session``. The DataFrame :attr:`groups` reads cached results of the pass over the rows. This cache is freed by
-    :meth:`release`, at the end of a ``with`` block, or once the evaluation and its tables are no longer referenced.
+    ``session``. The DataFrame :attr:`groups` reads cached results of the pass over the rows. :meth:`release` frees this
+    cache, and so does the end of a ``with`` block, or of the last reference to the evaluation and its tables.
 
     Parameters
     ----------
@@ -298,7 +298,8 @@ class Evaluation:
         out : str or path, optional
             The file to write. If omitted, nothing is written.
         format : {"html", "md", "json", "latex"}, optional
-            The form of the file. By default, the suffix of ``out`` decides: ``.html``, ``.md``, ``.json`` or ``.tex``.
+            The form of the file. By default, the form for the suffix of ``out``: ``.html``, ``.md``, ``.json`` or
+            ``.tex``.
         keys : bool
             Whether the report shows the keys of single groups, which may identify persons.
 
@@ -474,8 +475,8 @@ class Evaluation:
     def blocks(self) -> LaneTable:
         """The table of score bins (rows with nearly equal scores), from which pooled metrics are computed.
 
-        It is a Spark DataFrame if there are too many exact bins. The column ``score_sum`` is null unless a metric reads
-        score sums or ``score_sums`` is set.
+        The table is a Spark DataFrame if there are too many exact bins. The column ``score_sum`` is null unless a
+        metric reads score sums or ``score_sums`` is set.
 
         Examples
         --------
@@ -490,7 +491,7 @@ class Evaluation:
 
     @property
     def curves(self) -> pa.Table:
-        """The table of ROC and PR curves and of their best points, which has no rows if ``curve_points`` is 0.
+        """The table of ROC and PR curves and of their best points. It is empty if ``curve_points`` is 0.
 
         Examples
         --------
@@ -539,7 +540,7 @@ class Evaluation:
 
     @property
     def exposures(self) -> pa.Table:
-        """The table of the metric ``exposure_gap``: the attention that each value (a provider, say) gets and is due."""
+        """The table of ``exposure_gap``: the attention to each value (such as a provider), and the amount due to it."""
         return exposures_table(self.solved.merged, self.plan)
 
     @property

@@ -1,6 +1,6 @@
 """Explanations of metric values.
 
-They show the lists of single groups, and the computation of metrics from these lists.
+Explanations show the lists of single groups, and the computation of metrics from these lists.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The reasons why two presets give different values for the same rows, as settings and the effect of each setting."""
+"""The settings by which two presets give different values for the same rows, and the effect of each setting."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 class SettingMoves:
     """One setting in which two presets differ, for one metric of one model.
 
-    ``setting`` is a setting of the evaluation, a parameter of the metric, or ``metric`` if the libraries mean two
+    ``setting`` is a setting of the evaluation, a parameter of the metric, or ``metric`` if the presets mean two
     different metrics. ``one`` and ``other`` are the setting's values in the two presets. ``value`` is the metric's
     value under the first preset with only this setting taken from the second preset. If ``reason`` is set, this value
     could not be computed and is NaN.
@@ -55,7 +55,7 @@ class MetricMoves:
 
 @dataclass(frozen=True)
 class PresetDifferences:
-    """A day's metrics under the presets ``one`` and ``other``; ``notes`` describe differences other than settings."""
+    """A day's metrics under the presets ``one`` and ``other``. ``notes`` describes differences other than settings."""
 
     one: str
     other: str

@@ -1,4 +1,4 @@
-"""The results of jobs, which commands print: for a day, a window, the days of a backfill, or a plan."""
+"""The results of jobs, printed by commands: for a day, a window, the days of a backfill, or a plan."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sparkrank.report.changes import Changes
 class StoredTables:
     """The tables that a job stored, with the ``folders`` of tables and the ``seconds`` of stages, by name.
 
-    ``judgment`` is None without gates, ``comparisons`` is None without a baseline.
+    ``judgment`` is None without gates, and ``comparisons`` is None without a baseline.
     """
 
     metrics: pa.Table
@@ -43,7 +43,7 @@ class StoredTables:
 
 
 def stored_by(tables: Mapping[str, Any], judgment: Judgment | None, warnings: Sequence[str]) -> dict[str, Any]:
-    """Return the fields of :class:`StoredTables` that follow from a run's tables, judgment and warnings, by name."""
+    """Return the fields of :class:`StoredTables`, by name, for a run's tables, judgment and warnings."""
     sentences = [*warnings, *([] if judgment is None else judgment.warnings)]
     stored = {name: tables.get(name) for name in ("metrics", "quality", "comparisons")}
     return {**stored, "judgment": judgment, "warnings": sentences}
@@ -75,7 +75,7 @@ class WindowResult(StoredTables):
 class PublishedDay:
     """A stored day or window, the external ``place`` of its copies, and the tables copied there this time.
 
-    ``written`` has the names of these tables.
+    ``written`` contains the names of these tables.
     """
 
     name: str
@@ -85,10 +85,11 @@ class PublishedDay:
 
 @dataclass(frozen=True)
 class BackfilledDay:
-    """A day of a backfill: ``result`` if it was evaluated, or the ``reason`` why there is no input.
+    """A day of a backfill: its ``result`` if it was evaluated, or the ``reason`` why there is no input.
 
-    If the day was already stored (``there``), ``run_id`` names its run. ``stored`` then has the verdicts that do not
-    pass, or None if the spec has no gates. ``warnings`` has a sentence for each tracker that lacks the day and fails.
+    If the day was already stored (``there``), ``run_id`` names its run. ``stored`` then contains the verdicts other
+    than pass, or is None if the spec has no gates. ``warnings`` contains a sentence for each tracker that lacks the day
+    and fails.
     """
 
     day: str
@@ -102,7 +103,7 @@ class BackfilledDay:
 
     @property
     def exit_code(self) -> int:
-        """The exit code for only this day: 3 or 5 if gates stop the day without being accepted, otherwise 0."""
+        """The exit code for only this day: 3 or 5 if gates stop the day and no person has accepted it, otherwise 0."""
         judgment = self.stored if self.result is None else self.result.judgment
         return 0 if judgment is None else judgment.exit_code
 
@@ -111,7 +112,7 @@ class BackfilledDay:
 class StoredRun:
     """A stored day of a spec, with its numbers of ``rows``, ``groups`` and ``buckets``.
 
-    ``seconds`` has the run time of each stage.
+    ``seconds`` contains the run time of each stage.
     """
 
     day: str
@@ -126,7 +127,7 @@ class StoredRun:
 class DayPlan:
     """The size of a day that is to be evaluated, and the run times of recent ``stored`` days of the same spec.
 
-    ``partitions`` are those that hold whole groups, by which ``grouped: auto`` may evaluate the day without a shuffle.
+    ``partitions`` names the partitions of whole groups, by which ``grouped: auto`` may avoid a shuffle.
     """
 
     day: str

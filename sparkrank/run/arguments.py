@@ -36,7 +36,7 @@ def validate_argument_numbers(
 def validate_number(name: str, value: Any, kind: Any, low: float, high: float, allowed: str) -> None:
     """Raise :class:`SpecError` unless ``value`` is a number of the type ``kind`` from ``low`` to ``high``.
 
-    ``allowed`` says in the message which values are valid.
+    The message contains ``allowed``, a text on the valid values.
     """
     if isinstance(value, bool) or not (isinstance(value, kind) and low <= value <= high):
         raise SpecError(f"{name} is {quote(value)}: {allowed} is allowed")
@@ -58,7 +58,7 @@ def validate_other_arguments(group_table: Any, spark: Any) -> None:
 
 
 def validate_argument_words(lane: Any, partition_types: Any, grouped: Any, paths: bool) -> None:
-    """Raise :class:`SpecError` if a word is unknown, or ``partition_types`` is "text" although no input is a path."""
+    """Raise :class:`SpecError` if a word is unknown, or if ``partition_types`` is "text" and no input is a path."""
     for name, word, known in (
         ("lane", lane, lane_words()),
         ("partition_types", partition_types, get_args(PartitionTypes)),

@@ -1,4 +1,4 @@
-"""The request made from the arguments of ``sr.evaluate`` or ``sr.explain``."""
+"""The request for an evaluation that the arguments of ``sr.evaluate`` or ``sr.explain`` describe."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def request_of_call(
     grouped: GroupedWord = AUTO,
     **settings_of_plan: Any,
 ) -> tuple[Request, TruthColumns | None]:
-    """Return the request for ``impressions``, and the columns of the truth as the caller named them, or None.
+    """Return the request for ``impressions``, and the caller's names of the columns of the truth, or None.
 
-    ``options`` has the :class:`sparkrank.doors.keywords.InputOptions`, with defaults, and ``cluster``.
-    ``settings_of_plan`` has other arguments of :func:`sparkrank.inputs.request_plan.plan_request`. Raise
+    ``options`` contains the :class:`sparkrank.doors.keywords.InputOptions`, with defaults, and ``cluster``.
+    ``settings_of_plan`` contains further arguments of :func:`sparkrank.inputs.request_plan.plan_request`. Raise
     :class:`SpecError` if the arguments are invalid.
     """
     truth, truth_columns, label = (options.get(name) for name in ("truth", "truth_columns", "label"))
@@ -131,7 +131,7 @@ def _catalog_called(given: Any, item: str, since: str | None, plan: Plan, partit
 def _past(options: Mapping[str, Any], stored: PopularityDays | None) -> tuple[dict[str, Any], PastColumns]:
     """Return the rows of each table of the past (what groups had before) in ``options``, and its columns.
 
-    ``stored`` has the days that take the place of interactions, or is None.
+    ``stored`` contains the days that take the place of interactions, or is None.
     """
     rows = {name: options.get(name) for name in (INTERACTIONS, EXCLUDE)}
     exclude = None if rows[EXCLUDE] is None else EXCLUDE

@@ -1,6 +1,6 @@
 """The catalog (a table of items), read before the evaluation with only the columns in use.
 
-Buckets look up items in it.
+Evaluations of buckets look up items in the catalog.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def with_catalog(request: Request, lane: Lane) -> Request:
     """Return ``request`` with its catalog in the plan.
 
     Raise :class:`InputError` if the catalog has no rows, an item twice, items of another type than the lists, or more
-    than ``most_bytes`` bytes, and :class:`SpecError` if it lacks a column.
+    than ``most_bytes`` bytes, and :class:`SpecError` if the catalog lacks a column.
     """
     if request.catalog is None:
         return request
@@ -71,9 +71,9 @@ def _validate_since(kind: pa.DataType, other: pa.DataType, catalog: CatalogRows)
 
 
 def with_catalogue(partials: Partials, plan: Plan) -> Partials:
-    """Return ``partials`` with all items of the catalog counted, whether lists have them or not.
+    """Return ``partials`` with counts of all items of the catalog (0 for items in no list).
 
-    The attention that values are due (by items of the catalog or by rows of the interactions) is added too.
+    The attention due to values (by items of the catalog or by rows of the interactions) is added too.
     """
     tables = [items.table for items in plan.items] if plan.exposures else []
     keys = [StateKey(model, ALL, ALL, str(exposure)) for model in plan.models for exposure in plan.exposures]

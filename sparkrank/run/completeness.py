@@ -1,4 +1,4 @@
-"""Check, before and after reading, that the rows of a day are complete, as ``expect`` in the spec requires."""
+"""Checks, before and after reading, that the rows of a day are complete, as ``expect`` in the spec requires."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ INPUT, TRUTH = "input", "truth"
 class Completeness:
     """The expectations of a spec about the inputs of a day.
 
-    ``least`` has, by input, the lowest allowed numbers of rows, each with a text about its setting. ``warnings`` name
-    the checks that were skipped.
+    ``least`` maps each input to the lowest allowed numbers of rows, each with a text about its setting. ``warnings``
+    names the skipped checks.
     """
 
     least: Mapping[str, tuple[tuple[float, str], ...]] = field(default_factory=dict)
@@ -43,7 +43,7 @@ class Completeness:
 
     @classmethod
     def of(cls, spec: Spec, day: str, sides: Mapping[str, SideRows], spark: SparkSession | None) -> Completeness:
-        """Return the expectations of ``spec`` for ``day``. ``sides`` has the rows of each input by name, such as truth.
+        """Return the expectations of ``spec`` for ``day``. ``sides`` maps names of inputs to their rows.
 
         Raise :class:`InputError` if a marker file is missing, if the newest commit is too old, or if the tables of the
         day before cannot be read.
@@ -74,7 +74,7 @@ class Completeness:
         return cls(least, tuple(warnings))
 
     def validate_row_count(self, partials: Partials) -> None:
-        """Raise :class:`InputError` if fewer rows were read than the spec expects. ``partials`` has the counts."""
+        """Raise :class:`InputError` if fewer rows were read than the spec expects. ``partials`` contains the counts."""
         truth = partials.counts.get((checks.TRUTH_ROWS, ""), 0)
         rows = {INPUT: partials.counts.get((checks.ROWS_READ, ""), 0) - truth, TRUTH: truth}
         rows |= {name: partials.counts.get((check, ""), 0) for name, check in checks.PAST_ROWS.items()}
@@ -112,7 +112,7 @@ def _rows_of(output: str, day: str, spark: SparkSession | None) -> dict[str, int
 
 
 def validate_markers(side: SideRows, marker: str) -> None:
-    """Raise :class:`InputError` if a folder of an input lacks the file ``marker``, which marks it as complete."""
+    """Raise :class:`InputError` if a folder of an input lacks ``marker``, the file that marks a complete folder."""
     assert side.path is not None  # noqa: S101 - a spec with a marker has a path
     try:
         stored = StoredFiles.at(side.path, side.what, side.format)
@@ -131,7 +131,7 @@ def validate_markers(side: SideRows, marker: str) -> None:
 def validate_age(side: SideRows, newer_than: str, now: dt.datetime) -> None:
     """Raise :class:`InputError` if no commit younger than ``newer_than`` added rows of the day to an input.
 
-    ``now`` is the present time.
+    ``newer_than`` is an age such as ``1d``, and ``now`` the present time.
     """
     key = f"{side.what}.expect.newer_than"
     newest, allowed = installed_lake(side, key).last_addition(side), age_of(newer_than)

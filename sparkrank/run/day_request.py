@@ -39,7 +39,7 @@ def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
 def side_of(what: str, rows: InputRows, day: str) -> SideRows:
     """Return the location of the rows of ``day`` in one input.
 
-    ``what`` is its name in messages, such as input.models.als.
+    ``what`` is the name of the input in messages, such as input.models.als.
     """
     return SideRows(
         what,
@@ -69,7 +69,7 @@ def resolve_day(spec: Spec, day: str | None) -> str:
 
 
 def places_of(spec: Spec, day: str) -> list[str]:
-    """Return a line for each location that is read or written for ``day``: ``input.path: /log/dt=2026-01-31``."""
+    """Return a line, such as ``input.path: /log/dt=2026-01-31``, for each location read or written for ``day``."""
     lines = []
     for what, rows in spec.places:
         if rows.path is not None:
@@ -82,7 +82,7 @@ def places_of(spec: Spec, day: str) -> list[str]:
 
 
 def kept_files_of(spec: Spec, day: str) -> list[str]:
-    """Return a line for each lake table of ``day``: the number of its files that are left after conditions.
+    """Return a line for each lake table of ``day``: the number of its files that conditions do not rule out.
 
     Only the logs of the tables are read. A table with an unreadable log also gets a line, because its rows may come
     later.

@@ -48,13 +48,13 @@ class EvaluationOutcome:
         return quality_table(self.solved.partials, self.request.plan, self.request.limits, self.solved.exact_terms)
 
     def comparisons(self, comparison: Comparison) -> pa.Table:
-        """Return the table ``comparisons``, which compares each model with the baseline."""
+        """Return the table ``comparisons`` of each model with the baseline."""
         return comparisons_table(self.solved.merged, self.request.plan, comparison)
 
 
 @dataclass(frozen=True)
 class OpenRequest:
-    """A request whose rows have passed the check of their schema. ``lane`` evaluates it in ``buckets`` buckets.
+    """A request whose rows passed the check of their schema. ``lane`` evaluates the rows in ``buckets`` buckets.
 
     ``rows`` is the number of rows that were counted before the evaluation, or 0.
     """

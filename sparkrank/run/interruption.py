@@ -1,4 +1,4 @@
-"""Interruptible calls to Spark, for example by a notebook's stop button, which cancels their jobs.
+"""Calls to Spark that an interrupt ends, for example by a notebook's stop button, together with their jobs.
 
 An interrupted JVM call leaves its response unread, and the thread's next call would read that response by mistake. So
 another thread does the work and tags its jobs. An interrupt ends the wait for that thread, and cancels the jobs by
@@ -27,7 +27,7 @@ _FOR_WAKING = 0.5  # a wait without a time limit could not be interrupted on eve
 
 
 def interruptible(spark: SparkSession | None, work: Callable[[], T]) -> T:
-    """Return the result of ``work``, which uses ``spark``. An interrupt cancels the jobs of ``work``, then is raised.
+    """Return the result of ``work``, which uses ``spark``. An interrupt cancels its jobs, and is then raised.
 
     Without a session, or in a thread that signals do not reach, ``work`` is called directly.
     """

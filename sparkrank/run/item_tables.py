@@ -1,4 +1,4 @@
-"""The tables of items, read before the evaluation and sent to the workers, whose buckets look items up."""
+"""The tables of items, read before the evaluation and sent to the workers, which look items up in them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def with_item_tables(request: Request, lane: Lane) -> Request:
-    """Return ``request`` with the catalog and the popularity of items in the plan, sent once to ``lane``'s workers.
+    """Return ``request`` with the catalog and the popularity of items in the plan. ``lane`` sends them to workers once.
 
-    If a metric compares with the rows of the interactions, the catalog also has each item's number of rows there.
+    If a metric compares with the rows of the interactions, the catalog also contains each item's number of rows there.
     """
     request = with_popularity(with_catalog(request, lane), lane)
     plan = request.plan

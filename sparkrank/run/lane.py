@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 def open_lane(request: Request) -> Lane:
-    """Return the lane that ``request`` names or, under ``auto``, the first lane of ``LANES`` that can take the request.
+    """Return the lane named in ``request`` or, under ``auto``, the first of ``LANES`` that can run the request.
 
     Spark reads both lists and truth if either is a DataFrame, or if one is a path for Spark and the other is in memory.
     Spark also reads files that Arrow cannot open or reads differently. The choice is logged. Raise :class:`InputError`
-    if there is no input, and :class:`SpecError` if the named lane cannot take the input or lacks a session, or if
+    if there is no input, and :class:`SpecError` if the named lane cannot read the input or lacks a session, or if
     ``grouped`` or ``row_memory`` is set without any effect.
     """
     if (reason := _why_not_grouped(request)) is not None:
@@ -123,7 +123,7 @@ def _named_lane(request: Request) -> Lane:
 def _opened(kind: type[Lane], request: Request, opened: dict[str, Source], left: str | None) -> Lane:
     """Open a lane of the class ``kind`` for ``request``. Raise an error if it needs a session and has no usable one.
 
-    ``opened`` has the sources that a previous lane opened, and ``left`` says why that lane gave up.
+    ``opened`` contains the sources that a previous lane opened, and ``left`` says why that lane gave up.
     """
     if kind.needs_session and request.session is not None:
         validate_session(request.session)

@@ -1,6 +1,6 @@
 """The popularity of items, from a separate pass over the interactions that reads only groups and items.
 
-Stored days may take the place of the interactions. These days have counted the items of their relevant rows.
+Stored days may replace the interactions: their states contain counts of the items of relevant rows.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 def with_popularity(request: Request, lane: Lane) -> Request:
-    """Return ``request`` with the popularity and the first times of items in the plan, as far as it reads them.
+    """Return ``request`` with the popularity and the first times of items in the plan, if a metric or slice reads them.
 
     Raise :class:`InputError` if the interactions have no rows (unless they are optional), or items of another type than
-    the lists. If stored days take their place, raise the errors of :func:`stored_popularity`.
+    the lists. If stored days replace the interactions, raise the errors of :func:`stored_popularity`.
     """
     plan = request.plan
     if not (plan.reads_popularity or plan.counts_first_times):
@@ -77,7 +77,7 @@ def _popularity_table(partials: Partials, request: Request, kind: pa.DataType) -
 def popularity_states_of(request: Request, kind: pa.DataType) -> Partials:
     """Return the counts of the items in the interactions of ``request``, in any lane that reads them.
 
-    Raise :class:`InputError` if the items cannot be equal to items of the type ``kind``, which the lists have.
+    Raise :class:`InputError` if the items cannot be equal to items of ``kind``, the type of the lists' items.
     """
     side, roles = request.past[INTERACTIONS], request.roles.past[INTERACTIONS]
     off = Uncertainty(off=True)

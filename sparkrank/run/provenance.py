@@ -1,4 +1,4 @@
-"""The table ``runs``, which records the time, versions and settings of a run."""
+"""The table ``runs``: the time, the versions and the settings of each run."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ _HOW_IT_RUNS = {"engine": None, "day": None, "name": None, "owner": None, "track
 def origin_of(spec: Spec, name: str, session: Mapping[str, str], days: Sequence[str] = ()) -> Origin:
     """Return the spec hash and the run ID. Both are equal for equal requests, so that a rerun writes the same rows.
 
-    ``name`` is the day or window, ``session`` has the session settings that affect reading, and ``days`` has the days
-    of a window.
+    ``name`` is the day or window, ``session`` contains the session settings that affect reading, and ``days`` contains
+    the days of a window.
     """
     spec_hash = spec.hash(session)
     return Origin(spec_hash, run_id_of(name, spec_hash, name, *days))
 
 
 def run_id_of(name: str, *texts: str) -> str:
-    """Return the run ID of the day or window ``name``, which is the same for equal ``texts``."""
+    """Return the run ID of the day or window ``name``. Equal ``texts`` give the same ID."""
     question = " ".join((*texts, __version__))
     return f"{name}-{hashlib.sha256(question.encode()).hexdigest()[:12]}"
 
 
 def is_same_question(spec: Spec, stored: str | None) -> bool:
-    """Return whether ``stored``, a spec as JSON text, equals ``spec`` apart from keys that change no number."""
+    """Return whether ``stored``, a spec as JSON text, equals ``spec`` except for keys that change no number."""
     document = json.loads(stored or "null")
     return isinstance(document, dict) and _question(spec.resolved()) == _question(document)
 
@@ -82,7 +82,7 @@ def runs_table(
     warnings: Sequence[str] = (),
     **own: Any,
 ) -> pa.Table:
-    """Return the table ``runs`` with its one row. ``own`` gives the columns that only days or only windows have."""
+    """Return the table ``runs`` with its one row. ``own`` contains the columns of only days or only windows."""
     versions: dict[str, Any] = {
         "sparkrank": __version__,
         "spark": None if spark is None else spark.version,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RunParts:
-    """The facts about an evaluation that the table ``runs`` records. ``inputs`` is a text that names the inputs."""
+    """The facts about an evaluation for the table ``runs``. ``inputs`` is a text that names the inputs."""
 
     lane: str
     lane_reason: str
@@ -45,7 +45,7 @@ class RunParts:
 
     @classmethod
     def of(cls, outcome: EvaluationOutcome, *, own_zone: bool) -> RunParts:
-        """Return the facts about ``outcome``, without the session's time zone if the spec sets one (``own_zone``)."""
+        """Return the facts about ``outcome``, without the session's time zone if the spec sets its (``own_zone``)."""
         request, lane = outcome.request, outcome.lane
         lists = ", ".join(shown_url(side.name) for side in request.impressions)
         catalog = None if request.catalog is None else request.catalog.rows
@@ -71,7 +71,7 @@ def tables_of_run(
     started_at: dt.datetime,
     stages: Stages,
 ) -> dict[str, Any]:
-    """Return the tables of a run of ``day`` by name. ``made`` has metrics, quality and comparisons (or None)."""
+    """Return the tables of a run of ``day`` by name. ``made`` is (metrics, quality, comparisons or None)."""
     metrics, quality, comparisons = made
     origin = origin_of(spec, day, parts.session)
     compared = None if comparisons is None else with_origin(comparisons, origin)

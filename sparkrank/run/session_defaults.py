@@ -19,7 +19,7 @@ _OF_WORKERS = "spark.executorEnv."
 def session_defaults(read: SettingReader) -> dict[str, str]:
     """Return the recommended settings that are not set. ``read`` returns the value of a setting, or None.
 
-    They take effect only if given before Spark's context is made.
+    Spark uses these settings only if they are set before its context is made.
     """
     chosen = {name: value for name, (value, others) in _SHUFFLE.items() if not any(map(read, (name, *others)))}
     if _DELAY not in os.environ and not read(_OF_WORKERS + _DELAY):

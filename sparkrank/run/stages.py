@@ -1,4 +1,4 @@
-"""The named stages of a run: their times, and progress lines on stderr during a long stage."""
+"""The stages of a run: their names, their times, and progress lines on stderr during a long stage."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PROGRESS = "SPARKRANK_PROGRESS"  # the value 0 turns progress lines off
 def seen_stages() -> Stages:
     """Return stages that write progress lines to stderr.
 
-    The environment variable ``SPARKRANK_PROGRESS=0`` turns these off.
+    The environment variable ``SPARKRANK_PROGRESS=0`` turns the lines off.
     """
     return Stages(None if os.environ.get(PROGRESS) == "0" else sys.stderr)
 

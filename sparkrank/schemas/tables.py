@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - a row of a Markdown table is one line
-"""The schemas of all tables that a run writes, and the columns of numbers for states.
+"""The schemas of all tables that a run writes, and the number columns of states.
 
 :mod:`sparkrank.tables.rows.outputs` makes the rows, and lists the tables in the order used in ``docs/tables.md``.
 """
@@ -22,7 +22,7 @@ TIME = pa.timestamp("us", tz="UTC")
 class TableColumn:
     """A column: its ``name``, ``type`` and ``meaning`` (in Markdown).
 
-    If ``limbs``, the column has exact sums, and is stored as six columns of floats that add up to them.
+    If ``limbs`` is true, the column contains exact sums, stored as six columns of floats that add up to them.
     """
 
     name: str
@@ -49,7 +49,7 @@ _TYPES = {
 
 
 def columns(text: str) -> tuple[TableColumn, ...]:
-    """Parse ``text``, in which each line describes columns as ``names type: meaning``.
+    """Return the columns in ``text``. Each line describes columns as ``names type: meaning``.
 
     A line that begins with four spaces continues the line before it. The type ``limbs`` means an exact sum as six
     floats (:mod:`sparkrank.numeric.exact_sums`).
@@ -69,10 +69,10 @@ def schema_of(columns: Iterable[TableColumn]) -> pa.Schema:
 
 @dataclass(frozen=True)
 class TableSchema:
-    """A table: its ``name``, what its rows are (``about``), its ``columns``, and ``notes``. Texts are Markdown.
+    """A table: its ``name``, the meaning of a row (``about``), its ``columns``, and ``notes``. Texts are Markdown.
 
-    ``more`` has a text and further columns: the text says which runs write these columns. If ``columns`` is empty, the
-    columns depend on the input.
+    ``more`` contains a text and further columns: the text names the runs that write these columns. If ``columns`` is
+    empty, the columns depend on the input.
     """
 
     name: str

@@ -1,1 +1,1 @@
-"""Sources, which read the rows of an input or a truth without Spark. Each file format has its source class."""
+"""Sources: readers of the rows of an input without Spark. Each file format has a class of its own."""

@@ -36,15 +36,15 @@ from sparkrank.sources.values import double_values, float_values, item_values, k
 
 
 def whole_lists(rows: pa.Table, arrays: Sequence[str], texts: Sequence[str]) -> Iterator[pa.Table]:
-    """Divide ``rows`` into tables that fit a bucket. ``texts`` are the columns repeated for each array element."""
+    """Divide ``rows`` into tables that fit a bucket. Columns in ``texts`` are repeated for each array element."""
     for part in in_parts(rows, bytes_of_elements(arrays, texts)):
         yield from in_parts(part, partial(elements_in, arrays=arrays), BUCKET_ROWS)
 
 
 def array_rows(rows: pa.Table, roles: Roles, plan: Plan, first: int) -> pa.Table:
-    """Convert ``rows`` with arrays to bucket rows, those of the lists before those of the truth.
+    """Return the bucket rows of ``rows`` with arrays: those of the lists, then those of the truth.
 
-    Lists are numbered from ``first``. The label of a true item is as :meth:`Roles.of_arrays` says.
+    Lists are numbered from ``first``. True items are labelled as described at :meth:`Roles.of_arrays`.
     """
     columns = {key_column(index): key_values(rows[column]) for index, column in enumerate(roles.group)}
     for index, (column, is_number) in plan.row_slices:
@@ -145,7 +145,7 @@ def _joined(rows: pa.Table, lists: Sequence[_Part], true: Sequence[_Part], plan:
 
 
 def _of_rows(values: pa.Array, row: NDArray[np.int32]) -> pa.Array:
-    """Return the value of each ``row``. ``values`` has one value per group."""
+    """Return the value of each ``row``. ``values`` contains one value per group."""
     if (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)) and not values.null_count:
         return pa.array(values.to_numpy().take(row))  # faster than an index
     return values.take(pa.array(row))

@@ -1,4 +1,4 @@
-"""Scans of files with Arrow, which yield the rows where a condition is true, in tables of bounded size."""
+"""Scans of files with Arrow for the rows where a condition is true, in tables of bounded size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HOLDS = ""  # a name that no column has
 def filtered(
     scan: Callable[..., Iterator[pa.RecordBatch]], columns: Sequence[str], where: Condition | None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield ``columns`` for the rows where ``where`` is true. ``scan`` is called with ``columns`` and a ``filter``."""
+    """Yield ``columns`` for the rows that meet ``where``. ``scan`` is called with ``columns`` and a ``filter``."""
     row_group_filter, row_filter = (None, None) if where is None else (where.row_group_filter, where.row_filter)
     if row_filter is None:
         yield from scan(columns=list(columns), filter=row_group_filter)
@@ -30,9 +30,9 @@ def filtered(
 
 
 def in_splits(items: Iterable[tuple[T, int]], split_rows: int, most: int | None = None) -> list[list[T]]:
-    """Group ``items``, pairs of an item and its rows, into splits of about ``split_rows`` rows, largest first.
+    """Group ``items``, pairs (item, number of its rows), into splits of about ``split_rows`` rows, largest first.
 
-    A split has up to ``most`` items.
+    A split has at most ``most`` items.
     """
     splits: list[list[T]] = []
     sizes: list[int] = []

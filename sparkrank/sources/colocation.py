@@ -1,4 +1,4 @@
-"""Files in which whole groups stand together, so that a task can evaluate a file as it reads it, without a shuffle."""
+"""Files of whole groups, which tasks evaluate as they read them, without a shuffle of rows."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_OF_A_CORE = 1 / 2
 
 
 class FileSet(NamedTuple):
-    """The files that one task reads as a whole, each with the number of its input, and their total number of rows."""
+    """The files that one task reads together, each with the number of its input, and the number of all their rows."""
 
     files: tuple[tuple[int, FileSplit], ...]
     rows: int
@@ -38,11 +38,11 @@ class FileSet(NamedTuple):
 
 @dataclass(frozen=True)
 class Colocation:
-    """The place of all rows of a group: in one of the ``files``, in one of the ``folders``, or ``sorted`` in one file.
+    """The way in which rows of a group are together: in one of the ``files`` or ``folders``, or ``sorted`` in a file.
 
-    Files of several inputs are read together if they have the same number, or the same ``values`` of partitions: of
-    folders, or of a table whose metadata has them. If ``values`` is None, these are all that the files of every input
-    have. Otherwise ``auto`` has chosen them.
+    Files of several inputs are read together if they have the same number, or the same partition values, from folders
+    or from the metadata of a table. ``values`` names the partition values chosen by ``auto``; if ``values`` is None,
+    all partition values common to every input count.
     """
 
     by: Literal["files", "folders", "sorted"]
@@ -51,27 +51,27 @@ class Colocation:
 
     @classmethod
     def parse(cls, word: GroupedWord) -> Colocation | None:
-        """Return the colocation that ``word`` stands for, or None if ``word`` says nothing about the files."""
+        """Return the colocation named by ``word``, or None if ``word`` promises nothing about the files."""
         if word in BY_ITSELF:
             return None
         return cls(word.removesuffix(_UNCHECKED), not word.endswith(_UNCHECKED))  # type: ignore[arg-type]
 
     @property
     def reason(self) -> str:
-        """The clause of ``lane_reason`` that says why no rows are shuffled."""
+        """The clause of ``lane_reason`` with the reason why no rows are shuffled."""
         return f"grouped is {self.by}" + (", which is not checked" if not self.is_checked else "")
 
     @property
     def refusal(self) -> str:
-        """The clause that says, after what was found, that the rows of a group stand elsewhere too."""
+        """The clause, in a message on a group's rows, that other rows of the group are elsewhere."""
         if self.values is not None:
             return f"the partitions by {itemize(self.values)} do not hold whole groups; write grouped: shuffle"
         return f"grouped: {self.by} does not hold; leave it out"
 
     def file_sets(self, sides: Sequence[Sequence[FileSplit]]) -> list[FileSet]:
-        """Return the files of all inputs (``sides``) in sets, each of which one task reads, the largest set first.
+        """Return the files of all inputs (``sides``) in sets, one set for each task, the largest set first.
 
-        Raises :class:`SpecError` if groups should stand in folders, but the files of an input are not in folders.
+        Raises :class:`SpecError` if groups should be in folders, but the files of an input are not in folders.
         """
         values = self._values(sides)
         if self.by == "folders" and not values:
@@ -103,12 +103,12 @@ class Colocation:
 
 
 def shared_names(every: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
-    """Return the names that all mappings of ``every`` have."""
+    """Return the names that occur in all mappings of ``every``."""
     return tuple(name for name in (every[0] if every else ()) if all(name in some for some in every))
 
 
 def file_number(path: str) -> int | None:
-    """Return the number that Spark or Hive has written into the name of a file, or None for another name.
+    """Return the number in a file name by Spark or Hive, or None for another name.
 
     Examples
     --------
@@ -122,13 +122,13 @@ def file_number(path: str) -> int | None:
 
 
 def bucket_number(path: str) -> int | None:
-    """Return the number of a bucket in the name of a file, or None if the name has no such number."""
+    """Return the number of a bucket of Spark or Hive in the name of a file, or None without such a number."""
     mark = _BUCKET.search(posixpath.basename(path))
     return None if mark is None else int(mark[1])
 
 
 def why_not_by_partitions(rows: Sequence[int], cores: int | None) -> str | None:
-    """Return why ``auto`` shuffles partitions that have ``rows`` rows, or None if it evaluates each of them."""
+    """Return the reason why ``auto`` shuffles partitions of ``rows`` rows each, or None if it does not shuffle."""
     if cores is None:
         return "the session does not say how many cores it has"
     total, largest = sum(rows), max(rows, default=0)

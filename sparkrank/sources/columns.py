@@ -38,7 +38,7 @@ from sparkrank.sources.values import READERS
 
 
 def check_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input") -> None:
-    """Raise an error if a role's column is missing from ``schema``, or has a type that the role does not accept."""
+    """Raise :class:`InputError` if a role's column is not in ``schema``, or has a type that does not fit the role."""
     check_roles(schema, roles, plan, what)
     roles.validate_required_roles(plan)
     if roles.true_items is not None:
@@ -46,7 +46,7 @@ def check_schema(schema: pa.Schema, roles: Roles, plan: Plan, what: str = "input
 
 
 def bucket_schema(sides: Sequence[tuple[pa.Schema, Roles]], plan: Plan) -> pa.Schema:
-    """Return a schema that fits the bucket rows of all inputs (``sides``). Integers and floats take the widest type."""
+    """Return a schema that fits the bucket rows of all inputs (``sides``). Integers and floats get the widest type."""
     read = [pa.schema(list(map(schema.field, needed_columns(roles, plan)))) for schema, roles in sides]
     schemas = [
         bucket_rows(columns.empty_table(), roles, plan).schema for columns, (_, roles) in zip(read, sides, strict=True)
@@ -142,12 +142,12 @@ def _missing(role: Role, roles: Roles, rows: int) -> pa.ChunkedArray:
 
 
 def past_number(roles: Roles, plan: Plan) -> int:
-    """Return the number of the table of the past with the columns ``roles``, from 1, or 0 for another input."""
+    """Return the number (from 1) of the table of the past with the columns ``roles``; 0 for another input."""
     return 0 if roles.past_name is None else plan.past.index(roles.past_name) + 1
 
 
 def key_rows(rows: pa.Table, roles: Roles) -> pa.Table:
-    """Return the key columns of the bucket rows that ``rows`` become."""
+    """Return the key columns of the bucket rows of ``rows``."""
     return pa.table({key_column(index): _read(rows, GROUP, column) for index, column in enumerate(roles.group)})
 
 

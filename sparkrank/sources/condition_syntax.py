@@ -1,6 +1,6 @@
-"""Detection of strings that cannot be SQL conditions, so that they are refused when the spec is read, without Spark.
+"""Detection of strings that cannot be SQL conditions, for a refusal when the spec is read, without Spark.
 
-This is not a parser: every string that might be SQL passes, and only Spark's parser can decide about these.
+This is not a parser: every string that might be SQL passes, and only Spark's parser can decide about it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def validate_condition(condition: str) -> None:
 
 
 class Token(NamedTuple):
-    """A token of a condition. ``text`` is in capitals. ``rest`` is the condition from the start of the token on."""
+    """A token of a condition: its ``text`` in capitals, and ``rest``, the condition from the start of the token on."""
 
     kind: str
     text: str

@@ -1,7 +1,6 @@
 """The conditions of ``input.where`` that Arrow can evaluate: comparisons with a literal, ``IN`` and ``IS [NOT] NULL``.
 
-Conditions may be joined by ``AND``. They mean the same as in SQL: a comparison with null is never true, and NaN is
-larger than any number.
+Conditions may be joined by ``AND``. As in SQL, a comparison with null is never true, and NaN is larger than any number.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ Token = tuple[str, str]
 
 
 class UntranslatableError(ValueError):
-    """The error for a condition that only Spark can evaluate. The message says why."""
+    """The error for a condition that only Spark can evaluate. The message contains the reason."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +70,10 @@ class ColumnTest:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on rows: two expressions that must both be true. None stands for one that is always true.
+    """A condition on rows: two expressions that must both be true. None means an expression that is always true.
 
     Readers may skip row groups by ``row_group_filter``. Only ``row_filter`` may be true for NaN, which row-group
-    statistics omit. Both together are the ``comparisons`` joined by AND, if these are known.
+    statistics omit. Both together equal the ``comparisons`` joined by AND, if these are known.
     """
 
     row_group_filter: pc.Expression | None

@@ -1,6 +1,6 @@
-"""Delta tables without Spark. The log of a table says which files are current. These are read as Parquet.
+"""Delta tables, read without Spark. The log of a table lists its current files. These are read as Parquet.
 
-If the format adds something to a file (deleted rows, or columns under other names), the library deltalake reads it.
+If the log adds something to a file (deleted rows, or other names of columns), the library deltalake reads the file.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _GONE = re.compile(r"Object at location (.+?) not found|File not found: (\S+)") 
 def open_delta(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
     """Open the files of the Delta table of an input (``side``), or its rows if the files do not determine them.
 
-    Files that the condition of ``side`` rules out by their partition are not opened.
+    Files are not opened if the condition of ``side`` rules out their partition.
     """
     if not reads_delta():
         raise FrameLaneNeededError(f"{side.what}.format: delta needs deltalake (pip install 'sparkrank[delta]')")
@@ -146,7 +146,7 @@ def _where_possible(
 
 
 def kept_files(side: SideRows) -> tuple[int, int]:
-    """Return the number of files of a table that the condition of an input leaves, and the number of all files."""
+    """Return the number of files that the condition of an input does not rule out, and the number of all its files."""
     table = delta_table(side)
     files = pa.table(table.get_add_actions(flatten=True))
     schema, by_folder = _schemas(table)
@@ -155,7 +155,7 @@ def kept_files(side: SideRows) -> tuple[int, int]:
 
 
 def last_addition(side: SideRows) -> datetime | None:
-    """Return the time of the newest commit with a new file in a partition that an input's condition may leave."""
+    """Return the time of the newest commit with a new file in a partition not ruled out by an input's condition."""
     table = delta_table(side)
     schema, by_folder = _schemas(table)
     folder = file_system(str(side.path))

@@ -1,4 +1,4 @@
-"""Versions of Delta tables, which the library deltalake finds in the log of a table."""
+"""Versions of Delta tables, read by the library deltalake from the log of a table."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def reads_delta() -> bool:
 
 
 def at_version(side: SideRows) -> SideRows:
-    """Return an input at the requested version of its table, or at the current one, with the version in its name.
+    """Return an input at the requested version of its table, or else at the current version, which its name includes.
 
     Without deltalake, Spark finds the version, and the input is returned unchanged.
     """
@@ -104,10 +104,10 @@ class LogCommit(NamedTuple):
 
 
 def commits(table: DeltaTable, folder: tuple[fs.FileSystem, str]) -> Iterator[LogCommit]:
-    """Yield the commits up to the version of ``table``, from the newest. Ends where the log was cleaned up.
+    """Yield the commits up to the version of ``table``, newest first, as far back as the log reaches.
 
     The history of deltalake numbers commits by counting, and leaves out those without ``commitInfo``, which writers may
-    omit. The time of such a commit is that of its file, as Delta's protocol says.
+    omit. By Delta's protocol, the time of such a commit is that of its file.
     """
     (store, inside), newest = folder, table.version()
     files = store.get_file_info(fs.FileSelector(f"{inside}/_delta_log"))
@@ -121,9 +121,9 @@ def commits(table: DeltaTable, folder: tuple[fs.FileSystem, str]) -> Iterator[Lo
 
 
 def additions(table: DeltaTable, folder: tuple[fs.FileSystem, str]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """Yield the commits of ``table`` that added rows, from the newest: the time in milliseconds, and the files.
+    """Yield the commits of ``table`` that added rows, newest first, as pairs (time in milliseconds, files).
 
-    A commit that only rearranges rows says so in its files.
+    Commits that only rearrange rows are marked in the log and left out here.
     """
     for commit in commits(table, folder):
         added = [action["add"] for action in commit.actions if "add" in action]
@@ -132,7 +132,7 @@ def additions(table: DeltaTable, folder: tuple[fs.FileSystem, str]) -> Iterator[
 
 
 def reason_of_delta(error: Exception) -> str:
-    """Return the message of an error of deltalake in one line. deltalake prints the causes as a tree."""
+    """Return the message of an error of deltalake in one line instead of a tree of causes."""
     return shorten(" ".join(_BRANCH.sub(":", str(error)).split()), MOST_LISTED)
 
 
@@ -158,7 +158,7 @@ def _unreadable_file(path: str) -> str:
 
 
 def delta_address(path: str) -> tuple[str, dict[str, str] | None]:
-    """Return ``path`` as deltalake takes it, and the options that its settings stand for."""
+    """Return ``path`` in the form for deltalake, and the options for the settings in ``path``."""
     options = {SETTINGS[name]: value for name, value in settings_of(path).items() if name in SETTINGS}
     if "AWS_ALLOW_HTTP" in options:
         options["AWS_ALLOW_HTTP"] = str(options["AWS_ALLOW_HTTP"] == "http").lower()

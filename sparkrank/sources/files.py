@@ -1,4 +1,4 @@
-"""Lists of the files at a path, or matching a pattern by Hadoop's rules, on any file system that Arrow can open."""
+"""Lists of the files at a path, or at a pattern by Hadoop's rules, on any file system that Arrow can open."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST = 1000  # the most alternatives from braces that contain slashes
 
 
 def is_pattern(path: str) -> bool:
-    """Return whether ``path`` has wildcards or other special characters, and so stands for all matching files."""
+    """Return whether ``path`` contains wildcards or other special characters, and so means all matching files."""
     return not _MARKS.isdisjoint(path)
 
 
@@ -45,7 +45,7 @@ def alternatives(path: str) -> list[list[str]]:
 
 
 def fixed_parts(pattern: Sequence[str]) -> list[str]:
-    """Return the literal parts before the first part of ``pattern`` that has a wildcard, with backslashes removed."""
+    """Return the literal parts before the first part of ``pattern`` with a wildcard, without backslashes."""
     texts: list[str] = []
     for part in pattern:
         text = re.sub(r"\\(.)", r"\1", part)
@@ -56,7 +56,7 @@ def fixed_parts(pattern: Sequence[str]) -> list[str]:
 
 
 def matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
-    """Return whether ``pattern`` matches the path with these ``parts``, or a folder above. Wildcards match no slash."""
+    """Return whether ``pattern`` matches the path of ``parts``, or a folder above it. Wildcards match no slash."""
     return len(parts) >= len(pattern) and all(
         _compiled(wanted).fullmatch(part) is not None for part, wanted in zip(parts, pattern, strict=False)
     )
@@ -120,7 +120,7 @@ SCHEMES = {"s3a": "s3", "s3n": "s3"}  # Hadoop's names for what Arrow calls s3
 
 
 def file_system(path: str) -> tuple[fs.FileSystem, str]:
-    """Return the file system of ``path`` and the path in it. A ``path`` is not percent-encoded; settings may follow."""
+    """Return the file system of ``path`` and the path in it. ``path`` is not percent-encoded, and may have settings."""
     scheme, separator, rest = path.partition("://")
     if not separator or scheme.lower() == "file":
         return fs.LocalFileSystem(), os.path.normpath(
@@ -145,7 +145,7 @@ def _patient(store: fs.FileSystem) -> fs.FileSystem:
 
 
 def settings_of(path: str) -> dict[str, str]:
-    """Return the settings after the question mark of ``path``. The endpoint of S3 is a URL, as most libraries need it.
+    """Return the settings after the question mark of ``path``. An endpoint of S3 becomes a URL, as libraries need it.
 
     Examples
     --------
@@ -161,14 +161,14 @@ def settings_of(path: str) -> dict[str, str]:
 
 
 def without_password(path: str) -> str:
-    """Return ``path`` as messages may show it, without credentials for the file system."""
+    """Return ``path`` in the form for messages, without credentials for the file system."""
     return shorten(shown_url(path).replace(f"://{HIDDEN}@", "://"))
 
 
 def store_of(path: str, inside: str) -> str | None:
-    """Return the text before ``inside`` in ``path``, such as ``hdfs://host:8020``, or None if it is not known.
+    """Return the text before ``inside`` in ``path``, such as ``hdfs://host:8020``, or None if it is unknown.
 
-    For a local path, this is ``file:``.
+    For a local path, the text is ``file:``.
     """
     scheme, separator, _ = path.partition("://")
     if not separator or scheme.lower() == "file":
@@ -179,12 +179,12 @@ def store_of(path: str, inside: str) -> str | None:
 
 @dataclass(frozen=True)
 class Listing:
-    """The visible ``files`` that a path stands for, ordered by name.
+    """The list of the visible ``files`` at a path, ordered by name.
 
-    ``roots`` has, for each file, the file or folder that the path itself names. ``base`` is the path if it is a folder;
-    names of folders inside it give columns. ``tables`` are the lake tables that contain the path or some of the files.
-    ``lost`` has the incomplete or missing files with reasons; if there are any, read no file. ``shortly`` has
-    the same files, but a folder that has no other files stands for its files. ``stamps`` has sizes and times of files.
+    ``roots`` maps each file to the file or folder that the path itself names. ``base`` is the path if it is a folder;
+    names of folders inside it give columns. ``tables`` lists the lake tables that contain the path or some of the
+    files. ``lost`` maps incomplete or missing files to reasons; if there are any, read no file. ``shortly`` contains
+    the same files, with the name of a folder in place of all its files. ``stamps`` contains sizes and times of files.
     """
 
     files: tuple[str, ...]
@@ -197,7 +197,7 @@ class Listing:
 
     @classmethod
     def at(cls, store: fs.FileSystem, path: str) -> Listing:
-        """List the files at ``path`` (a file, folder or pattern). The list may be empty. Raises Arrow's errors."""
+        """Return the list of the files at ``path`` (a file, folder or pattern), perhaps empty. Raise Arrow's errors."""
         patterns = alternatives(path)
         sizes: dict[str, int] = {}
         links: list[str] = []
@@ -223,7 +223,7 @@ class Listing:
 
     @classmethod
     def of(cls, sizes: Mapping[str, int], patterns: Sequence[Sequence[str]]) -> Listing:
-        """List the files of ``sizes`` (bytes by path) that match one of ``patterns`` or are in a matching folder."""
+        """Return the list of the files of ``sizes`` (bytes by path) that match, or are in a match of, ``patterns``."""
         start, whole = _start(patterns[0])
         named = start if len(patterns) == 1 and whole else None
         starts = [(pattern, len(fixed_parts(pattern))) for pattern in patterns]
@@ -259,7 +259,7 @@ class Listing:
 
 
 def visible_files(store: fs.FileSystem, folder: str, depth: int) -> list[str]:
-    """Return the files below ``folder`` that Spark reads. Only path parts from index ``depth`` on can hide a file."""
+    """Return the files below ``folder`` that Spark reads. Path parts before index ``depth`` do not hide a file."""
     infos = store.get_file_info(fs.FileSelector(folder, recursive=True, allow_not_found=True))
     files = [info.path for info in infos if info.type == fs.FileType.File and not info.path.endswith(_FOLDER)]
     return sorted(file for file in files if not any(map(is_hidden, file.split("/")[depth:])))

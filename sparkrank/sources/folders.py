@@ -1,4 +1,4 @@
-"""Columns given by folder names (``key=value``). The type of each column is inferred from all of its values."""
+"""Columns from folder names (``key=value``). The type of each column is inferred from all of its values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NULL = "__HIVE_DEFAULT_PARTITION__"
 
 
 def folder_columns(what: str, files: Sequence[str], base: str, partition_types: PartitionTypes) -> pa.Schema:
-    """Return the columns given by the names of the folders between ``base`` and ``files``. Messages name ``what``.
+    """Return the columns from the names of the folders between ``base`` and ``files``. Messages name ``what``.
 
     Numbers with a letter (``7d``, ``1e5``), integers beyond 64 bits, timestamps and columns without a value become
     strings. Raises :class:`InputError` if two folder names give the same value, as ``7`` and ``007`` do, because their
@@ -52,7 +52,7 @@ def folder_columns(what: str, files: Sequence[str], base: str, partition_types: 
 
 
 def folder_values(file: ds.Fragment) -> dict[str, str]:
-    """Return the values of the columns that the folder names of ``file`` give, as text."""
+    """Return the values of the columns from the folder names of ``file``, as text."""
     return {name: str(value) for name, value in ds.get_partition_keys(file.partition_expression).items()}
 
 

@@ -1,4 +1,4 @@
-"""The registry of file formats that are read without Spark. Its keys are the values of ``format`` in a spec."""
+"""The register of file formats that are read without Spark. Its keys are the values of ``format`` in a spec."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SOURCES: dict[str, Opener] = {
 def opener_of(side: SideRows) -> Opener | None:
     """Return the function that opens an input (``side``).
 
-    It is None for DataFrames, tables of Spark's catalog, Parquet with options, and formats of Spark alone.
+    Return None for DataFrames, tables of Spark's catalog, Parquet with options, and formats of Spark alone.
     """
     if side.given is not None:
         if side.is_frame:

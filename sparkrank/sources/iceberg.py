@@ -1,6 +1,6 @@
-"""Iceberg tables without Spark. The metadata of a table says which files are current. These are read as Parquet.
+"""Iceberg tables, read without Spark. The metadata of a table lists its current files. These are read as Parquet.
 
-If the format adds something to a file (deleted rows, or columns under other names), the library pyiceberg reads it.
+If the metadata adds something to a file (deleted rows, or other names of columns), pyiceberg reads the file.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 def open_iceberg(side: SideRows, roles: Roles) -> Source:  # noqa: ARG001
     """Open the files of the Iceberg table of an input (``side``), or its rows if the files do not determine them.
 
-    Files that the condition of ``side`` rules out by their partition, or by their bounds, are not opened.
+    Files are not opened if the condition of ``side`` rules out their partition or their bounds.
     """
     if not reads_iceberg():
         raise FrameLaneNeededError(f"{side.what}.format: iceberg needs pyiceberg (pip install 'sparkrank[iceberg]')")

@@ -1,4 +1,4 @@
-"""The files of a snapshot of an Iceberg table. The library pyiceberg says which files a condition leaves."""
+"""The files of a snapshot of an Iceberg table. The library pyiceberg rules out files by a condition."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _READ_BY_NOBODY = ("AVRO",)  # formats of files that neither Arrow nor pyiceberg
 
 
 def kept_files(side: SideRows) -> tuple[int, int]:
-    """Return the number of files that the condition of an input leaves, and the number of all files."""
+    """Return the number of files that the condition of an input does not rule out, and the number of all its files."""
     from pyiceberg.manifest import ManifestContent
 
     table = iceberg_table(side)
@@ -51,7 +51,7 @@ def kept_files(side: SideRows) -> tuple[int, int]:
 
 
 def last_addition(side: SideRows) -> datetime | None:
-    """Return the time of the newest snapshot with a new file of rows that the condition of an input may leave."""
+    """Return the time of the newest snapshot with a new file that the condition of an input does not rule out."""
     table = iceberg_table(side)
     snapshot = snapshot_of(side, table)
     with metadata_errors(side):
@@ -65,7 +65,7 @@ def last_addition(side: SideRows) -> datetime | None:
 
 
 def comparisons_of(side: SideRows, table: Table, snapshot: Snapshot) -> tuple[ColumnTest, ...]:
-    """Return the comparisons of an input's condition, or none if only Spark can evaluate the condition."""
+    """Return the comparisons of an input's condition, or () if only Spark can evaluate the condition."""
     try:
         return (
             () if side.where is None else pushed_down(side.where, arrow_schema(schema_at(table, snapshot))).comparisons
@@ -77,7 +77,7 @@ def comparisons_of(side: SideRows, table: Table, snapshot: Snapshot) -> tuple[Co
 def remaining_files(
     side: SideRows, table: Table, snapshot: Snapshot, comparisons: Sequence[ColumnTest]
 ) -> list[FileScanTask]:
-    """Return the files of ``snapshot``, ordered by path, that the ``comparisons`` do not rule out.
+    """Return those files of ``snapshot``, ordered by path, that the ``comparisons`` do not rule out.
 
     Raises :class:`UnappliedFeatureError` if a file needs a feature that pyiceberg does not apply.
     """
@@ -103,7 +103,7 @@ def remaining_files(
 def partitions_of(table: Table, schema: Schema, files: Mapping[str, FileScanTask]) -> TablePartitions:
     """Return the partitions of ``files`` (by path) by columns of ``schema`` and by their buckets.
 
-    A value is named by its transform and column, such as ``bucket[4](user)``, because names of fields are free.
+    A value is named by its transform and column, such as ``bucket[4](user)``, because writers name fields freely.
     """
     from pyiceberg.transforms import BucketTransform, IdentityTransform
 
@@ -182,10 +182,10 @@ def _adds_rows(table: Table, snapshot: Snapshot, rows: BooleanExpression) -> boo
 
 
 def row_filter(comparisons: Sequence[ColumnTest], now: Schema, then: Schema) -> BooleanExpression:
-    """Return the ``comparisons`` as an expression by which pyiceberg leaves files out.
+    """Return the ``comparisons`` as an expression by which pyiceberg rules out files.
 
-    pyiceberg looks names up in the schema ``now``, so a column must have been the same in the schema ``then``.
-    Bounds of files say nothing about NaN.
+    pyiceberg looks names up in the schema ``now``, so a column must be the same in ``then``, the schema of the
+    snapshot. Bounds of files do not cover NaN.
     """
     from pyiceberg import expressions
 

@@ -1,4 +1,4 @@
-"""Versions of Iceberg tables, which are snapshots. The library pyiceberg finds them in the metadata of a table."""
+"""Versions (snapshots) of Iceberg tables. The library pyiceberg reads them from the metadata of a table."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def reads_iceberg() -> bool:
 
 
 def at_snapshot(side: SideRows) -> SideRows:
-    """Return an input at the requested snapshot of its table, or at the current one, with the snapshot in its name.
+    """Return an input at the requested snapshot of its table, or else at the current snapshot, which its name includes.
 
     Without pyiceberg, Spark finds the snapshot, and the input is returned unchanged.
     """
@@ -68,7 +68,7 @@ def at_snapshot(side: SideRows) -> SideRows:
 
 
 def iceberg_table(side: SideRows) -> Table:
-    """Open the table of an input: one of a catalog, or the one whose newest metadata file is in the folder ``path``."""
+    """Open the table of an input: a table of a catalog, or that of the newest metadata file in the folder ``path``."""
     with metadata_errors(side):
         if side.path is None:
             return _of_catalog(side)
@@ -82,23 +82,23 @@ def iceberg_table(side: SideRows) -> Table:
 
 
 def table_at(location: str, properties: dict[str, str]) -> Table:
-    """Open the table as the metadata file at ``location`` describes it."""
+    """Open the table described by the metadata file at ``location``."""
     from pyiceberg.table import StaticTable
 
     return StaticTable.from_metadata(location, properties)
 
 
 def place_of(side: SideRows) -> str:
-    """Return the words for the table of an input in messages."""
+    """Return the name of the table of an input in messages."""
     return f"the {side.what} {shorten(str(side.table)) if side.path is None else without_password(side.path)}"
 
 
 @contextmanager
 def metadata_errors(side: SideRows, file: Callable[[], str] = str) -> Iterator[None]:
-    """Raise any error of the library, or of a catalog, as a :class:`StoreError` that names the table of the input.
+    """Convert errors of the library or of a catalog to a :class:`StoreError` that names the table of the input.
 
-    ``file`` returns the unreadable file, which the message then names. Readable metadata with a feature that the
-    library does not know raises :class:`UnappliedFeatureError`.
+    The message also names the unreadable file, which ``file`` returns. Readable metadata with a feature unknown to the
+    library raises :class:`UnappliedFeatureError`.
     """
     from pyiceberg import exceptions
 
@@ -121,7 +121,7 @@ def metadata_errors(side: SideRows, file: Callable[[], str] = str) -> Iterator[N
 
 
 def ask_catalog(name: str, call: Callable[[], _T]) -> _T:
-    """Return the answer of a catalog to ``call``; raise :class:`StoreError` if it stays silent.
+    """Return the answer of the catalog ``name`` to ``call``. Raise :class:`StoreError` if there is none in time.
 
     pyiceberg itself waits without a limit for a server that accepts a connection and does not answer.
     """
@@ -131,8 +131,8 @@ def ask_catalog(name: str, call: Callable[[], _T]) -> _T:
 def plan_scan(table: Table, asked: str, plan: Callable[[], _T]) -> _T:
     """Return the result of ``plan``, which scans ``table``. A catalog that plans scans by itself must answer in time.
 
-    ``asked`` is the name of the catalog in the message of the :class:`StoreError` if it stays silent. Otherwise the
-    metadata files are read here, which may take long if there are many.
+    ``asked`` is the name of such a catalog in the message of the :class:`StoreError`. Otherwise this process reads the
+    metadata files, without a time limit.
     """
     return ask_catalog(asked, plan) if table.catalog.supports_server_side_planning() else plan()
 
@@ -180,7 +180,7 @@ def _newest(side: SideRows, store: fs.FileSystem, folder: str) -> str:
 
 
 def snapshot_of(side: SideRows, table: Table) -> Snapshot | None:
-    """Return the snapshot that an input requests, or None if nothing was ever written into the table."""
+    """Return the snapshot that an input requests, or None if the table was never written to."""
     place, snapshots = place_of(side), sorted(table.snapshots(), key=lambda one: one.timestamp_ms)
     if side.version is None and side.as_of is None:
         return table.current_snapshot()
@@ -211,7 +211,7 @@ def schema_at(table: Table, snapshot: Snapshot | None) -> Schema:
 
 
 def arrow_schema(schema: Schema) -> pa.Schema:
-    """Return ``schema`` in the types in which Arrow reads it from Parquet files."""
+    """Return ``schema`` with the types in which Arrow reads its columns from Parquet files."""
     from pyiceberg.io.pyarrow import schema_to_pyarrow
 
     return stored_schema(schema_to_pyarrow(schema, include_field_ids=False))

@@ -44,7 +44,7 @@ def is_path(rows: object) -> bool:
 
 
 def is_delta_table(rows: object) -> bool:
-    """Return whether ``rows`` is a table of the library deltalake, which is read at its version."""
+    """Return whether ``rows`` is a table of the library deltalake, which stands for one version."""
     deltalake = sys.modules.get("deltalake")
     return deltalake is not None and isinstance(rows, deltalake.DeltaTable)
 
@@ -60,9 +60,9 @@ def _is_polars(rows: object) -> bool:
 
 
 def readable_rows(subject: str, rows: Any, roles: Roles) -> Any:
-    """Return ``rows`` unchanged, or their role columns as an Arrow table or, for a stream, as a file.
+    """Return ``rows`` unchanged, or their columns with roles as an Arrow table or, for a long stream, as a file.
 
-    Raises :class:`SpecError` if the object does not hold rows, and :class:`InputError` if they cannot be read.
+    Raises :class:`SpecError` if ``rows`` is no table or stream, and :class:`InputError` if it cannot be read.
     """
     if isinstance(rows, str) and not rows:  # Arrow would take it for the folder in which this process runs
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")
@@ -88,7 +88,7 @@ def readable_rows(subject: str, rows: Any, roles: Roles) -> Any:
 
 
 def valid_table(table: pa.Table, roles: Roles, what: str) -> pa.Table:
-    """Return ``table`` if its role columns are valid Arrow data."""
+    """Return ``table``, or raise :class:`InputError` if its columns with roles are not valid Arrow data."""
     role_of = {column: f"{role} column" for role, column in roles.columns()}
     names = table.column_names
     for column in columns_of(roles, names):
@@ -114,7 +114,7 @@ def _source_errors(what: str, done: str = "read") -> Iterator[None]:
 
 
 def readable_again(subject: str, rows: Any) -> Any:
-    """Return ``rows`` unchanged, or as a table or a file of all columns if they are a stream that is read only once."""
+    """Return ``rows`` unchanged or, if they are a stream (readable only once), as a table or a file of all columns."""
     if not hasattr(rows, "__arrow_c_stream__") or isinstance(rows, (pa.Table, pa.RecordBatch)) or is_frame(rows):
         return rows
     if is_pandas(rows) or _is_polars(rows):

@@ -43,7 +43,7 @@ def joined_columns(roles: Roles, beside: Roles) -> list[tuple[str, str, str]]:
 def check_joined(
     schema: pa.Schema, other: pa.Schema, roles: Roles, beside: Roles, sides: tuple[str, str] = ("lists", "truth")
 ) -> None:
-    """Raise :class:`InputError` if group keys or items of two inputs (``sides``) have types that cannot be equal.
+    """Raise :class:`InputError` if group keys or items of two inputs (``sides``) have types without equal values.
 
     The inputs have the schemas ``schema`` and ``other``. Slice columns must be integers in both or in neither, and
     times of one kind.
@@ -65,7 +65,7 @@ def check_joined(
 
 
 def type_name(field: pa.Field) -> str:
-    """Return the name of the type of ``field`` in messages: :data:`TYPE_NAME` in its metadata, or else Arrow's."""
+    """Return the name of the type of ``field`` in messages: :data:`TYPE_NAME` in its metadata, or Arrow's name."""
     name = (field.metadata or {}).get(TYPE_NAME)
     return shorten(field.type if name is None else name.decode())
 
@@ -87,7 +87,7 @@ def validate_column(
     remedy: str = "",
     lacking: type[SparkrankError] = MissingColumnError,
 ) -> None:
-    """Raise ``lacking`` if ``column`` is not in ``names``, or an error if another name differs from it only in case."""
+    """Raise ``lacking`` if ``column`` is not in ``names``, or :class:`InputError` if a name differs only in case."""
     if column not in names:
         lacks = f'the {role} column "{shorten(column)}" is not in the {what}{hint(column, names, "")}'
         raise lacking(f"{lacks}{HEADER_REMEDY if '_c0' in names else remedy}")
@@ -100,10 +100,10 @@ def validate_column(
 
 
 def check_roles(schema: pa.Schema, roles: Roles, plan: Plan, what: str) -> None:
-    """Raise :class:`InputError` if a role's column is not in ``schema``, or has a type that the role does not accept.
+    """Raise :class:`InputError` if a role's column is not in ``schema``, or has a type that does not fit the role.
 
-    The sentence about a missing column says what else ``plan`` allows: that lists and a truth both have the columns of
-    slices, or which words a parameter of a metric takes in place of a column.
+    ``what`` is the name of the input. The message on a missing column adds what else ``plan`` allows: columns of slices
+    in both lists and a truth, or the words that a parameter accepts in place of a column.
     """
     lacking = MissingColumnError if roles.past_name is None else SpecError
     for role, title, column in roles.in_use():

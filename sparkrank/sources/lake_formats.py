@@ -1,4 +1,4 @@
-"""The register of lake formats: what the log of a table says about its versions and files, without Spark."""
+"""The register of lake formats: functions that read a table's versions and files from its log, without Spark."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class LakeFormat(NamedTuple):
     """The functions of a format: an input at one version of its table, its number of files, and the time of its newest
     rows.
 
-    ``kept_files`` returns the number of files that the condition of the input leaves, and the number of all files.
-    ``last_addition`` returns the time of the newest commit with new rows that the condition may leave, or None.
+    ``kept_files`` returns the number of files that the condition of the input does not rule out, and of all files.
+    ``last_addition`` returns the time of the newest commit with new rows that it does not rule out, or None.
     """
 
     library: str
@@ -41,7 +41,7 @@ LAKES: dict[str, LakeFormat] = {
 
 
 def at_version(side: SideRows) -> SideRows:
-    """Return an input at one version of its table, if this is a lake table with a log that can be read here."""
+    """Return an input at one version of its table, if the table is a lake table with a log readable without Spark."""
     lake = LAKES.get(side.format)
     try:
         return side if lake is None else lake.at_version(side)

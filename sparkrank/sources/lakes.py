@@ -1,7 +1,7 @@
-"""Detection of Delta, Hudi and Iceberg tables. Only the log of such a table says which of its files are current.
+"""Detection of Delta, Hudi and Iceberg tables. Only the log of such a table lists its current files.
 
-A folder ``metadata`` belongs to an Iceberg table only if it has a file that is named by Iceberg's rule. If there is a
-folder ``data`` beside it, a similar file name is enough.
+A folder ``metadata`` belongs to an Iceberg table only if it contains a file named by Iceberg's rule. Beside a folder
+``data``, a similar file name is enough.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MARK = re.compile(rf"/(?:{'|'.join(map(re.escape, _MARKS))})(?=/|\.parquet$|$)|
 
 @dataclass(frozen=True)
 class LakeTable:
-    """A lake table in a ``folder``. ``mark`` is the path in the folder by which the ``format`` was recognized."""
+    """A lake table in a ``folder``. ``mark`` is the path in the folder that identifies the ``format``."""
 
     folder: str
     format: str

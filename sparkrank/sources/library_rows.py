@@ -1,4 +1,4 @@
-"""Rows of a lake table that the library of its format reads, because the files alone do not determine them."""
+"""Rows of a lake table that a library reads, because the files alone do not determine them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from sparkrank.sources.types import plain
 class LibraryRows(RowsWithoutFiles):
     """The rows of one version of a lake table, in one stream of the ``library``.
 
-    ``batches`` returns the named columns of all rows that a condition may leave. ``repr`` hides it, because it may hold
-    the credentials of a store.
+    ``batches`` returns the named columns of all rows that a condition does not rule out. ``repr`` hides ``batches``,
+    which may contain the credentials of a store.
     """
 
     leaves_to_spark: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Detection of files that lack a column of other files. They are errors, as lost values look like missing ones."""
+"""Detection of files that lack a column of other files. Such a file is an error: lost values look like missing ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOST = "rows that lost a value cannot be told from rows that never had one"
 
 
 def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> dict[str, str]:
-    """Return a mapping from each column that only some files have to the first file that lacks the column."""
+    """Return a mapping from each column of only some files to the first file without the column."""
     kinds: dict[frozenset[str], str] = {}
     for names, file in zip(map(frozenset, columns), files, strict=True):
         kinds[names] = kinds.get(names) or file
@@ -30,7 +30,7 @@ def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> d
 def validate_columns(
     lacking: Mapping[str, str], names: Sequence[str], roles: Roles, what: str, where: str | None, remedy: str = ""
 ) -> None:
-    """Raise :class:`InputError` if ``roles`` or ``where`` use a column for which ``lacking`` has a file with rows."""
+    """Raise :class:`InputError` if ``roles`` or ``where`` use a column missing in a file with rows (by ``lacking``)."""
     uses = [(f"the {role} column", column, outer_column(column, names)) for role, column in roles.columns()]
     uses += [(f"the {what}.where column", name, name) for name in named_in(lacking, (), where)]
     for title, column, outer in uses:
@@ -45,13 +45,13 @@ def lacking_column(file: str, title: str, column: str, what: str, remedy: str = 
 
 
 def outer_column(column: str, names: Sequence[str]) -> str:
-    """Return the name in ``names`` that contains ``column``: the same name, or else the longest that is a prefix."""
+    """Return the one of ``names`` that contains ``column``: the same name, or else the longest prefix."""
     within = [name for name in names if column.startswith((f"{name}.", f"{name}["))]
     return column if column in names else max(within, key=len, default=column)
 
 
 def validate_fragments(dataset: ds.Dataset, roles: Roles) -> None:
-    """Raise :class:`InputError` if a file of a ``dataset`` lacks a role's column that other files have."""
+    """Raise :class:`InputError` if a file of a ``dataset`` lacks a role's column and other files do not."""
     fragments = list(_fragments(dataset))
     with ThreadPoolExecutor(READING_THREADS) as pool:
         columns = list(pool.map(lambda fragment: fragment.physical_schema.names, fragments))

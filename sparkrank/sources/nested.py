@@ -1,4 +1,4 @@
-"""Access to values inside Arrow columns, and to the leaf columns of Parquet files that must be read to get them."""
+"""Access to values inside Arrow columns, and to the leaf columns of Parquet files with these values."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def shape_of(kind: pa.DataType) -> Shape:
 
 
 def taken(column: pa.ChunkedArray, steps: Sequence[PathStep]) -> pa.ChunkedArray:
-    """Return the values to which ``steps`` lead in ``column``, in plain types. A vector of a wrong size is an error."""
+    """Return the values at the end of ``steps`` in ``column``, in plain types. A vector of a wrong size is an error."""
     if not column.num_chunks:
         return pa.chunked_array([_after(pa.nulls(0, plain_type(column.type)), steps)])
     return pa.chunked_array([_after(plain_array(chunk), steps) for chunk in column.chunks])
@@ -160,7 +160,7 @@ def _by_rating(ends: Ints, structs: pa.Array, step: RatedItem) -> pa.Array:
 def leaf_batches(
     fragment: ds.ParquetFileFragment, schema: pa.Schema, columns: Mapping[str, Place], where: Condition
 ) -> Iterator[pa.RecordBatch]:
-    """Yield batches of ``columns``, each read from its place, for the rows of ``fragment`` where ``where`` is true."""
+    """Yield batches of ``columns``, each read from its place, for the rows of ``fragment`` that meet ``where``."""
     of_folders = ds.get_partition_keys(fragment.partition_expression)
     columns_of_file = pa.struct(fragment.physical_schema)
     read = {**{name: Place(name, ()) for name in where.columns}, **columns}
@@ -183,7 +183,7 @@ def leaf_batches(
 def _column(
     batch: pa.RecordBatch, place: Place, of_folders: Mapping[str, object], schema: pa.Schema
 ) -> pa.ChunkedArray:
-    """Return the values at ``place`` in a ``batch`` of one file, in the type that ``schema`` has for all files."""
+    """Return the values at ``place`` in a ``batch`` of one file, in the type that ``schema`` contains for all files."""
     kind = schema.field(place.column).type
     if place.column in of_folders:
         stored = pa.repeat(pa.scalar(of_folders[place.column]).cast(kind), batch.num_rows)
@@ -237,5 +237,5 @@ def _count(kind: pa.DataType) -> int:
 
 
 def taken_type(kind: pa.DataType, steps: Sequence[PathStep]) -> pa.DataType:
-    """Return the type of the values to which ``steps`` lead in a column of type ``kind``."""
+    """Return the type of the values at the end of ``steps`` in a column of type ``kind``."""
     return stored_type(taken(pa.chunked_array([], kind), steps).type)

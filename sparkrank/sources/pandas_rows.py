@@ -1,4 +1,4 @@
-"""Conversion of pandas rows to an Arrow table. NaN becomes null, and is counted in columns that may have nulls."""
+"""Conversion of pandas rows to an Arrow table. NaN becomes null, and is counted in columns that may contain nulls."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Counts = Counter[tuple[str, str]]
 
 
 def out_of_pandas(rows: Any, roles: Roles, plan: Plan, what: str, counts: Counts) -> Any:
-    """Convert a pandas DataFrame to an Arrow table, or return other ``rows`` unchanged.
+    """Return a pandas DataFrame, the input ``what`` in messages, as an Arrow table, and other ``rows`` unchanged.
 
     Adds the number of NaN that became null to ``counts``. Raises the errors of :func:`table_of`.
     """
@@ -61,7 +61,7 @@ def _with_levels(rows: Any, roles: Roles) -> Any:
 
 
 def table_of(rows: Any, roles: Roles, what: str) -> pa.Table:
-    """Return the columns of ``rows`` that have a role. If one is missing, return all, so that errors can list them."""
+    """Return the columns of ``rows`` with a role. If one is missing, return all columns, so that errors list them."""
     names = [name for name in rows.columns if isinstance(name, str)]
     _validate_text_names(rows, names, roles, what)
     try:

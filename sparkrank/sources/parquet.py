@@ -1,4 +1,4 @@
-"""Parquet files, read by Arrow. Splits are planned from footers and consist of fragments (row groups of a file)."""
+"""Parquet files, read by Arrow. A split consists of fragments (row groups of a file), chosen by the footers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SPLIT_ROWS = 2_000_000
 
 @dataclass(frozen=True)
 class ParquetSplit:
-    """The row groups that one task reads, their row count before filters, and their files' sizes and times."""
+    """The row groups that one task reads, their rows before filters, and the sizes and times of their files."""
 
     fragments: tuple[ds.ParquetFileFragment, ...]
     rows: int
@@ -45,7 +45,7 @@ class ParquetSplit:
 
 
 class TablePartitions(NamedTuple):
-    """The partitions of files that the metadata of a table names: its partitionings, and the values of each path."""
+    """The partitions of files in the metadata of a table: the partitionings, and the values of each path."""
 
     partitionings: Sequence[Partitioning]
     values: Mapping[str, Mapping[str, str]]
@@ -55,10 +55,10 @@ class TablePartitions(NamedTuple):
 class ParquetInput:
     """Parquet files under one path with one common schema, as a :class:`~sparkrank.sources.protocol.Source`.
 
-    Integers and floats of several widths take the widest type. ``folders`` are columns from folder names, which replace
-    columns of the same name in the files. ``lacking`` has a key for each column that only some files have. The value is
-    a file with rows that lacks the column, or an empty string if only files without rows lack the column. Files are in
-    the partitions ``in_table`` or, if it is None, in those of their folders.
+    Integers and floats of several widths get the widest type. ``folders`` are columns from folder names, which replace
+    columns of the same name in the files. ``lacking`` maps each column of only some files to a file with rows that
+    lacks the column, or to an empty string if only files without rows lack it. Files are in the partitions ``in_table``
+    or, if it is None, in those of their folders.
     """
 
     pushes_conditions: ClassVar[bool] = True
@@ -78,7 +78,7 @@ class ParquetInput:
 
     @classmethod
     def at(cls, path: str, what: str = "input", partition_types: PartitionTypes = "inferred") -> ParquetInput:
-        """Open the files at ``path``: a file, a folder or a pattern, local or remote (``s3://``, ``gs://``)."""
+        """Open the files of the input ``what`` at ``path``: a file, a folder or a pattern, local or remote."""
         return cls.of(StoredFiles.at(path, what), partition_types)
 
     @classmethod
@@ -89,7 +89,7 @@ class ParquetInput:
 
     @classmethod
     def of_fragments(cls, files: Sequence[ds.FileFragment], folders: pa.Schema, stored: StoredFiles) -> ParquetInput:
-        """Open the given ``files``. A file's partition expression has its values for the columns in ``folders``."""
+        """Open ``files``. The partition expression of a file contains its values for the columns in ``folders``."""
         fragments = tuple(files)
         try:
             with ThreadPoolExecutor(READING_THREADS) as pool:
@@ -153,7 +153,7 @@ class ParquetInput:
     def file_splits(
         self, split_rows: int = SPLIT_ROWS, where: Condition | None = None, arrays: Sequence[str] = ()
     ) -> list[ParquetSplit]:
-        """Return the row groups where ``where`` may be true, in splits of about ``split_rows`` rows, largest first."""
+        """Return the row groups that may meet ``where``, in splits of about ``split_rows`` rows, largest first."""
         row_group_filter = None if where is None else where.row_group_filter
         parts = (part for file in self.fragments for part in file.split_by_row_group(row_group_filter, self.schema))
         return list(map(self._split, in_splits(((part, rows_of_elements(part, arrays)) for part in parts), split_rows)))
@@ -184,7 +184,7 @@ def read_split(
     where: Condition | None,
     batch_rows: int = SPLIT_ROWS,
 ) -> Iterator[pa.Table]:
-    """Read the columns at ``places`` for the rows where ``where`` is true, in tables of about ``batch_rows`` rows."""
+    """Read the columns at ``places`` for the rows that meet ``where``, in tables of about ``batch_rows`` rows."""
     parts = zip(split.fragments, split.stamps, strict=True)
     batches = (_checked(fragment, schema, places, where, stamp) for fragment, stamp in parts)
     yield from gathered(itertools.chain.from_iterable(batches), batch_rows)

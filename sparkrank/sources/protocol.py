@@ -1,7 +1,7 @@
-"""The protocol of a source, through which lanes (ways of running an evaluation) read rows of any format.
+"""The protocol of a source: the methods by which lanes read rows of any format.
 
-To add a format, write a class that follows :class:`Source` and a function that opens it (:data:`Opener`), and add a
-line to :data:`sparkrank.sources.formats.SOURCES`.
+A new format needs a class of the protocol :class:`Source`, a function that opens it (:data:`Opener`), and a line in
+:data:`sparkrank.sources.formats.SOURCES`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Split(NamedTuple):
 
 
 class FileSplit(NamedTuple):
-    """The rows of the file ``path``, about ``rows`` of them. ``partition`` has the values of :attr:`partitionings`."""
+    """The rows of the file ``path``, about ``rows``. ``partition`` contains the values of :attr:`partitionings`."""
 
     path: str
     rows: int
@@ -55,23 +55,23 @@ class Source(Protocol):
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of all columns, including columns that folder names give."""
+        """The schema of all columns, including columns from folder names."""
 
     @property
     def partitionings(self) -> Sequence[Partitioning]:
-        """The ways in which files are divided by values that all rows of a file share, as the metadata or folders say.
+        """The partitionings of files: divisions, by metadata or folders, by values that all rows of a file share.
 
-        Each file follows one way.
+        Each file follows one.
         """
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings about anything that makes reading slow."""
+        """Warnings about properties of the files that slow reading down."""
 
     def check(self, roles: Roles, where: str | None) -> None:
-        """Raise :class:`InputError` if a file lacks a column that ``roles`` or ``where`` use.
+        """Raise :class:`InputError` if a file lacks a column of ``roles`` or ``where``.
 
-        The types of the columns with roles were checked earlier.
+        The caller has checked the types of the columns with roles.
         """
 
     def rows(self, columns: Sequence[str], arrays: Mapping[str, Place]) -> int:
@@ -83,16 +83,16 @@ class Source(Protocol):
     def splits(
         self, places: Mapping[str, Place], split_rows: int, where: Condition | None, arrays: Mapping[str, Place]
     ) -> list[Split]:
-        """Return splits of about ``split_rows`` bucket rows each, largest first, of the rows where ``where`` is true.
+        """Return splits of about ``split_rows`` bucket rows, largest first, of the rows that meet ``where``.
 
         Each split reads the columns at ``places``, converts them to plain types, and names them by the keys of
         ``places``. Each element of the columns in ``arrays`` becomes a bucket row.
         """
 
     def files(self, places: Mapping[str, Place], batch_rows: int, where: Condition | None) -> list[FileSplit]:
-        """Return a split for each file that may have rows where ``where`` is true. Such a split has no array columns.
+        """Return a split for each file with rows that may meet ``where``. Such a split has no array columns.
 
-        Tables have about ``batch_rows`` rows. A file with long strings has more ``rows``, as in :meth:`rows`.
+        Tables have about ``batch_rows`` rows. Rows with long strings count as several, as in :meth:`rows`.
         """
 
 

@@ -13,9 +13,9 @@ from sparkrank.sources.text_schema import TEXT_FORMATS
 
 
 class LosingOption(NamedTuple):
-    """An option with which a reader may lose data. Every value except ``strict`` causes the ``loss``.
+    """An option by which a reader may lose data. Every value except ``strict`` causes the ``loss``.
 
-    ``formats`` are the affected formats (empty means all). If ``strict`` is empty, a spec may not set the option. If
+    ``formats`` lists the affected formats (empty: all). If ``strict`` is empty, a spec may not set the option. If
     ``is_sent`` is true, sparkrank passes the strict value to the reader.
     """
 
@@ -47,7 +47,7 @@ LOSING = (
 
 
 def validate_options(options: Mapping[str, str], kind: str) -> None:
-    """Raise ``ValueError`` for an option with which Spark's reader of the format ``kind`` may lose or change data."""
+    """Raise ``ValueError`` for an option by which Spark's reader of the format ``kind`` may lose or change data."""
     for name, value in options.items():
         for losing in _of_kind(kind):
             if name.lower() == losing.name.lower() and value.lower() != losing.strict.lower():
@@ -80,6 +80,6 @@ _PACKAGES: Mapping[str, str] = {
 
 
 def spark_package(kind: str, version: str = "<version>") -> str:
-    """Return the package that Spark, in its ``version``, needs for the format ``kind``, or an empty text."""
+    """Return the package that Spark ``version`` needs for the format ``kind``, or an empty string."""
     package = _PACKAGES.get(kind.lower())
     return "" if package is None else f"{package.format(spark=version)}_2.13"

@@ -1,4 +1,4 @@
-"""Selections: the rows of a source where a condition is true, with the columns that have roles."""
+"""Selections of the rows of a source by a condition, with the columns that have roles."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ MOST_DIGITS = 38  # of a decimal that Spark reads
 
 @dataclass(frozen=True)
 class Selection:
-    """The rows of ``source`` for which ``where`` is true.
+    """The rows of ``source`` that meet the condition ``where``.
 
-    ``inner_places`` maps the name of each role column inside another column to its place. ``what`` is the name of the
-    input in messages, such as truth.
+    ``inner_places`` maps the name of each column with a role inside another column to its place. ``what`` is the name
+    of the input in messages, such as truth.
     """
 
     source: Source
@@ -55,8 +55,7 @@ class Selection:
     def open(cls, side: SideRows, roles: Roles, plan: Plan, opened: dict[str, Source]) -> Selection:
         """Open the rows of ``side`` (an input or a truth) without Spark.
 
-        Adds the source to ``opened``, in place, so that a lane (way of running an evaluation) that is tried later need
-        not open it again.
+        Adds the source to ``opened``, in place, so that a lane that is tried later need not open it again.
 
         Raises :class:`FrameLaneNeededError` if only Spark can read the rows, and the errors of an
         :data:`~sparkrank.sources.protocol.Opener`.
@@ -85,11 +84,11 @@ class Selection:
 
     @property
     def schema(self) -> pa.Schema:
-        """The schema of all columns. A column inside another column has the name that roles use."""
+        """The schema of all columns. A column inside another column is called as in the roles."""
         return nested_schema(self.source.schema, self.inner_places)
 
     def bucket_rows(self, columns: Sequence[str], arrays: Sequence[str] = ()) -> int:
-        """Return the number of rows that the source yields before any condition, counted as in :meth:`Source.rows`.
+        """Return the number of rows of the source before any condition, counted as in :meth:`Source.rows`.
 
         Each row of ``arrays`` yields one row for each element.
         """
@@ -99,9 +98,9 @@ class Selection:
     def splits(
         self, columns: Sequence[str], split_rows: int, arrays: Sequence[str] = (), few: str | None = None
     ) -> list[Split]:
-        """Return splits that read ``columns``. Each split gives about ``split_rows`` bucket rows.
+        """Return splits of about ``split_rows`` bucket rows that read ``columns``.
 
-        The column ``few`` has few distinct strings, so a split may return it dictionary-encoded.
+        The column ``few`` contains few distinct strings, so a split may return it dictionary-encoded.
         """
         return self.source.splits(self._places(columns, few), split_rows, self.where, self._at(arrays))
 
@@ -110,12 +109,12 @@ class Selection:
         return self.source.files(self._places(columns, few), batch_rows, self.where)
 
     def read(self, columns: Sequence[str]) -> pa.Table:
-        """Read all rows of ``columns`` as one table, for callers that hold all rows in memory anyway."""
+        """Read all rows of ``columns`` as one table, for callers with all rows in memory anyway."""
         tables = [table for split in self.splits(columns, max(1, self.source.rows((), {}))) for table in split.read()]
         return pa.concat_tables(tables) if tables else pa.schema(map(self.schema.field, columns)).empty_table()
 
     def narrowed(self, holds: Callable[[pa.Schema], Sequence[pa.compute.Expression]]) -> Selection:
-        """Return a selection that may skip rows where an expression of ``holds``, called with a schema, is false."""
+        """Return a selection that may skip rows for which an expression returned by ``holds(schema)`` is false."""
         if not self.source.pushes_conditions:
             return self
         stored = [column for column in self.source.schema if column.name not in self.inner_places]
@@ -163,7 +162,7 @@ def _is_of_every_lane(kind: pa.DataType) -> bool:
 
 @dataclass(frozen=True)
 class Sides:
-    """All inputs of an evaluation with their roles: a log, or lists (of one or all models) and their truth."""
+    """All inputs of an evaluation with the roles of their columns: a log, or lists (of one or all models) and truth."""
 
     pairs: Sequence[tuple[Selection, Roles]]
     roles: Roles
@@ -185,7 +184,7 @@ class Sides:
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings about anything that makes reading slow."""
+        """Warnings about properties of the inputs that slow reading down."""
         return [sentence for selection, _ in self.pairs for sentence in selection.source.warnings]
 
     def check(self, plan: Plan) -> None:
@@ -202,7 +201,7 @@ class Sides:
         return bucket_schema([(selection.schema, roles) for selection, roles in self.pairs], plan)
 
     def splits(self, plan: Plan, split_rows: int) -> list[SideSplit]:
-        """Return the splits of all inputs. Each split is sent only to the task that reads it."""
+        """Return the splits of all inputs. The driver sends each split only to the task that reads it."""
         return [
             (side, split)
             for side, (selection, roles) in enumerate(self.pairs)
@@ -213,7 +212,7 @@ class Sides:
 
     @property
     def group_partitions(self) -> list[Partitioning]:
-        """The partitionings of all inputs, without values that are not made of group columns of one name alone.
+        """The partitionings of all inputs by values made of group columns with the same name in all inputs.
 
         Floating-point columns do not count: 0.0 and -0.0 are one group, but may be in two partitions.
         """
@@ -229,7 +228,7 @@ class Sides:
         ]
 
     def file_sets(self, plan: Plan, colocation: Colocation, batch_rows: int) -> list[FileSet]:
-        """Return the files of all inputs in sets that hold whole groups, as ``colocation`` says."""
+        """Return the files of all inputs in sets of whole groups by ``colocation``."""
         return colocation.file_sets(
             [
                 selection.files(needed_columns(roles, plan), batch_rows, roles.row_columns.get(MODEL.key))
@@ -259,7 +258,7 @@ class Sides:
         return partial(_bucket_rows, [roles for _, roles in self.pairs], plan, self.schema(plan))
 
     def narrowed(self, holds: Callable[[Roles, pa.Schema], Sequence[pa.compute.Expression]]) -> Sides:
-        """Return all inputs, each of which may skip rows for which ``holds`` is false (:meth:`Selection.narrowed`)."""
+        """Return all inputs. Each may skip rows by ``holds`` (see :meth:`Selection.narrowed`)."""
         narrowed = [(part.narrowed(partial(holds, roles)), roles) for part, roles in self.pairs]
         return replace(self, pairs=narrowed)
 

@@ -1,4 +1,4 @@
-"""A description of the rows of an input or a truth: where they are, and how to read them."""
+"""The description of the rows of an input: their location, and the settings for reading them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField
 
 @dataclass(frozen=True)
 class SideRows:
-    """The location of the rows of one input, and how to read them. ``what`` is its name in messages, such as truth.
+    """The location of the rows of one input, with settings for reading. ``what`` is its name in messages: truth.
 
-    The rows are ``given`` by the caller, or in files at ``path``, or in a ``table`` of Spark's catalog. ``paths`` are
-    the paths that the pattern ``path`` stands for, one per day. ``name`` is the location as the user wrote it.
-    ``fields`` are the columns of the schema in the spec, if there is one. ``where`` is SQL that filters the rows. An
-    ``optional`` input may have no rows. ``version`` or ``as_of`` say which version of a lake table is read.
+    The rows are ``given`` by the caller, or in files at ``path``, or in a ``table`` of Spark's catalog. ``paths`` lists
+    the paths for which the pattern ``path`` stands, one per day. ``name`` is the location as the user wrote it.
+    ``fields`` lists the columns of the schema in the spec, if any. ``where`` is a condition in SQL. An ``optional``
+    input may have no rows. ``version`` or ``as_of`` selects the version of a lake table.
     """
 
     what: str
@@ -63,7 +63,7 @@ class SideRows:
 
     @property
     def is_absent(self) -> bool:
-        """Whether the rows may be missing, and there are no files at their paths."""
+        """Whether the rows are optional, and there are no files at their paths."""
         return self.optional and bool(self.paths) and not has_files(self.paths)
 
     @property

@@ -1,4 +1,4 @@
-"""Sizes of rows in bytes. They limit how many rows with long strings are held in memory."""
+"""Sizes of rows in bytes, which limit the number of rows with long strings in memory."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def in_parts(
 
 
 def plain_bytes(rows: pa.Table) -> int:
-    """Return the size of ``rows`` in bytes, with every value of dictionary-encoded strings counted in full."""
+    """Return the size of ``rows`` in bytes as if no strings were dictionary-encoded."""
     return sum(map(_bytes_of, rows.columns))
 
 
@@ -71,9 +71,9 @@ def _sum(numbers: pa.ChunkedArray) -> int:
 
 
 def bytes_of_elements(arrays: Sequence[str], texts: Sequence[str]) -> Callable[[pa.Table], int]:
-    """Return a function that computes the size of rows with arrays after they become one row per element.
+    """Return a function that computes the bytes of rows with arrays after their expansion to one row per element.
 
-    ``arrays`` are the array columns. ``texts`` are string columns, whose values are repeated in the new rows.
+    ``arrays`` names the array columns, and ``texts`` the string columns with values repeated in the new rows.
     """
 
     def size(rows: pa.Table) -> int:
@@ -106,9 +106,9 @@ def _lengths_of(texts: pa.Array) -> pa.Array:
 
 
 def batch_rows(fragment: ds.ParquetFileFragment, leaves: Sequence[int]) -> int:
-    """Estimate how many rows of the Parquet columns ``leaves`` can be read at once.
+    """Return an estimate of the number of rows of the Parquet columns ``leaves`` that can be read at once.
 
-    The footer gives the size of numbers, and a few rows give the size of strings.
+    The estimate is based on the size of numbers in the footer, and on the size of strings in a few rows.
     """
     stored = fragment.metadata.schema
     texts = [leaf for leaf in leaves if stored.column(leaf).physical_type.endswith("BYTE_ARRAY")]
@@ -162,7 +162,7 @@ def elements_in(rows: pa.Table | pa.RecordBatch, arrays: Sequence[str]) -> int:
 
 
 def as_rows(count: int, size: int) -> int:
-    """Return the row count for choosing the number of buckets: ``count``, or more if ``size`` (in bytes) is large."""
+    """Return the row count that determines the number of buckets: ``count``, or more if ``size`` (bytes) is large."""
     return max(count, size // BYTES_OF_A_ROW)
 
 

@@ -1,6 +1,6 @@
-"""The list of the files of an input or a truth.
+"""The list of the files of an input.
 
-Every lane (way of running an evaluation) checks this list before it reads any row.
+Every lane checks this list before it reads any row.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TEXTS = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"", re.DOTALL
 
 @dataclass(frozen=True)
 class StoredFiles:
-    """The files of an input at ``path`` in a ``store``. Spark needs ``prefix`` (None if unknown) before their paths."""
+    """The files of an input at ``path`` in a ``store``. Spark needs ``prefix`` (None: unknown) before their paths."""
 
     path: str
     what: str
@@ -36,7 +36,7 @@ class StoredFiles:
 
     @classmethod
     def at(cls, path: str, what: str = "input", kind: str = "parquet") -> StoredFiles:
-        """Return the files at ``path``, which is a file, a folder, or a pattern with wildcards.
+        """Return the files of the input ``what`` at ``path``: a file, a folder, or a pattern with wildcards.
 
         Raises :class:`InputError` if there are no files, or if files are incomplete, belong to a lake table or do not
         fit together, and :class:`StoreError` if the store fails.
@@ -56,7 +56,7 @@ class StoredFiles:
 
     @classmethod
     def found(cls, path: str, what: str = "input") -> StoredFiles:
-        """Return the files at ``path``. Raises :class:`InputError` for a lake table, and otherwise Arrow's errors."""
+        """Return the files of the input ``what`` at ``path``. Raises :class:`InputError` for a lake table."""
         store, inside = file_system(path)
         stored = cls(path, what, store, store_of(path, inside), Listing.at(store, inside))
         for table in stored.listing.tables:
@@ -78,7 +78,7 @@ class StoredFiles:
             validate_even_folders(self._subject, below, root)
 
     def raise_lake_table(self, table: LakeTable) -> None:
-        """Raise an :class:`InputError` that says that the files belong to the lake ``table``."""
+        """Raise an :class:`InputError`, because the files belong to the lake ``table``."""
         folder = without_password(f"{(self.prefix or '').removeprefix('file:')}{table.folder}")
         package = f" (Spark needs {spark_package(HUDI)} for it)" if table.format == HUDI else ""
         raise InputError(
@@ -88,7 +88,7 @@ class StoredFiles:
         )
 
     def folder_columns(self, partition_types: PartitionTypes) -> pa.Schema:
-        """Return the columns that folder names give. A single file or a pattern has no such columns."""
+        """Return the columns from folder names. A single file or a pattern has no such columns."""
         base = self.listing.base
         return pa.schema([]) if base is None else folder_columns(self.what, self.listing.files, base, partition_types)
 
@@ -133,7 +133,7 @@ def has_files(paths: Sequence[str]) -> bool:
 
 
 def named_in(names: Iterable[str], columns: Iterable[str], where: str | None) -> Iterator[str]:
-    """Yield the ``names`` in ``columns`` or in the SQL condition ``where``, outside its string literals."""
+    """Yield the ``names`` that occur in ``columns``, or in the SQL condition ``where`` outside of string literals."""
     where = None if where is None else _TEXTS.sub("''", where)
     used = {column.lower() for column in columns}
     for name in names:

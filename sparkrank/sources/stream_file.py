@@ -1,4 +1,4 @@
-"""Rows of an Arrow stream, which can be read only once: few are held in memory, and many are kept in a file."""
+"""Rows of an Arrow stream, which can be read only once. Few rows are kept in memory, and many in a file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sparkrank.sources.sizes import MOST_BYTES, plain_bytes
 
 
 class StreamPart(NamedTuple):
-    """The place of some rows in a file. ``first`` is the index of the first row, ``size`` their bytes in memory."""
+    """The place of some rows in a file. ``first`` is the index of the first row, ``size`` the rows' bytes in memory."""
 
     first: int
     rows: int
@@ -30,8 +30,8 @@ class StreamPart(NamedTuple):
 class StreamFile:
     """Rows in ``parts`` of a temporary ``file``, which is closed with the last reference to this object.
 
-    Each part is read by itself, so that threads share the file. It is not memory-mapped, because mapped pages would
-    count as memory of the process.
+    Each part is read by itself, so that threads share the file. The file is not memory-mapped, because mapped pages
+    would count as memory of the process.
     """
 
     schema: pa.Schema

@@ -1,4 +1,4 @@
-"""The rows of an Arrow stream that are kept in a file, as a source of rows."""
+"""The source of the rows of an Arrow stream that are kept in a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sparkrank.sources.types import plain_schema
 
 @dataclass(frozen=True)
 class StreamInput(RowsWithoutFiles):
-    """A stream of rows in a file, as a source of rows. A split reads one part of the file."""
+    """The source of a stream's rows in a file. A split reads one part of the file."""
 
     leaves_to_spark: ClassVar[bool] = False
 

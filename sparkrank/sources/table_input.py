@@ -1,4 +1,4 @@
-"""An Arrow table in memory, as a source of rows."""
+"""The source of the rows of an Arrow table in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sparkrank.sources.types import plain_schema
 
 @dataclass(frozen=True)
 class TableInput(RowsWithoutFiles):
-    """A table in memory, as a source of rows. The caller has already applied any condition."""
+    """The source of a table's rows in memory. The caller has already applied any condition."""
 
     leaves_to_spark: ClassVar[bool] = False
 

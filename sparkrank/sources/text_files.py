@@ -56,14 +56,14 @@ _REMEDY = ", so write null where there is no value, or name the types of all col
 
 
 class TextContentError(InputError):
-    """The error if the content of files cannot be read. No lane tries another reader: its rows could differ."""
+    """The error for files with unreadable content. No lane tries another reader, because its rows could differ."""
 
 
 @dataclass(frozen=True)
 class TextSplit:
     """The files that one task reads, with their stamps (size and time) at the time of listing.
 
-    ``names`` are the columns of keys, items and other names whose types Arrow has inferred.
+    ``names`` lists the columns of keys, items and other names whose types Arrow has inferred.
     """
 
     fragments: tuple[ds.FileFragment, ...]
@@ -74,7 +74,7 @@ class TextSplit:
 
 @dataclass(frozen=True)
 class TextInput:
-    """CSV or JSON files as a source. ``lacking`` maps a column's name to a file whose beginning lacks the column."""
+    """The source of CSV or JSON files. ``lacking`` maps a column's name to a file whose beginning lacks the column."""
 
     pushes_conditions: ClassVar[bool] = False
     leaves_to_spark: ClassVar[bool] = False
@@ -201,7 +201,7 @@ class TextInput:
 def read_texts(
     split: TextSplit, schema: pa.Schema, places: Mapping[str, Place], where: Condition | None, batch_rows: int
 ) -> Iterator[pa.Table]:
-    """Read the columns at ``places`` for the rows where ``where`` is true, in tables of about ``batch_rows`` rows."""
+    """Read the columns at ``places`` for the rows that meet ``where``, in tables of about ``batch_rows`` rows."""
     columns = list(dict.fromkeys(place.column for place in places.values()))
     names = {name: place for name, place in places.items() if name in split.names}
 

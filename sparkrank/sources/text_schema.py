@@ -40,7 +40,7 @@ class DdlField:
 
 
 def fields_of(schema: str) -> tuple[DdlField, ...]:
-    """Parse the columns in ``schema``. If that fails, raises a ``ValueError`` that says what is allowed."""
+    """Return the columns in ``schema``. Raise a ``ValueError`` with the allowed form if ``schema`` is invalid."""
     fields = tuple(_field(text) for text in _parts(schema))
     names = [field.name.lower() for field in fields]
     for field in fields:
@@ -111,7 +111,7 @@ def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
 
 
 def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, str]:
-    """Return the type of each column that has a numeric role: the type in the schema, or else double."""
+    """Return the type of each column with a numeric role: the type in the schema, or else double."""
     if roles.true_items is not None:
         return {}
     declared = {field.name: field.kind for field in fields or () if field.kind in _NUMBERS}
@@ -130,13 +130,13 @@ def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, s
 
 
 def typed_columns(names: Sequence[str], roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, str]:
-    """Return the type of each column in ``names``, which is string if neither the schema nor a role gives a type."""
+    """Return the type of each column in ``names``: that of the schema, else that of its role, else string."""
     kinds = {field.name: field.kind for field in fields or ()} | number_kinds(roles, fields)
     return {name: kinds.get(name, "string") for name in names}
 
 
 def is_set(options: Mapping[str, str], name: str) -> bool:
-    """Return whether a reader's option is true. Upper and lower case are treated alike."""
+    """Return whether the reader's option ``name`` is ``true``. Case does not matter."""
     return option(options, name).lower() == "true"
 
 

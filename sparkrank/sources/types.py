@@ -1,4 +1,4 @@
-"""Plain types, in place of the several types in which writers store the same values."""
+"""Plain types: one type for all the types in which writers store the same values."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def list_parts(arrays: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
-    """Return the n + 1 offsets of n ``arrays`` in their concatenated elements (from 0), and these elements."""
+    """Return the n + 1 offsets (from 0) of n ``arrays`` in their concatenated elements, and these elements."""
     lengths = np.asarray(pc.list_value_length(arrays).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
     ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths)])
     if pa.types.is_fixed_size_list(arrays.type):
@@ -50,7 +50,7 @@ def list_parts(arrays: pa.Array) -> tuple[NDArray[np.int64], pa.Array]:
 
 
 def plain_array(values: pa.Array) -> pa.Array:
-    """Convert ``values`` to their :func:`plain_type`. Elements of arrays are converted, too. Structs are unchanged."""
+    """Return ``values`` in their :func:`plain_type`, with elements of arrays converted too, and structs unchanged."""
     kind = plain_type(values.type)
     if isinstance(values, pa.ExtensionArray):
         return plain_array(values.storage)
@@ -75,7 +75,7 @@ def lists(kind: pa.DataType, ends: NDArray[np.int64], elements: pa.Array, like: 
 
 
 def stored_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type in which other readers see a Parquet column that Arrow reads as ``kind``."""
+    """Return the type of a Parquet column for other readers, if Arrow reads the column as ``kind``."""
     kind = plain_type(kind)
     if is_list(kind):
         return pa.list_(stored_type(kind.value_type))
@@ -97,12 +97,12 @@ def plain(rows: pa.Table) -> pa.Table:
 
 
 def signed(rows: pa.Table) -> pa.Table:
-    """Cast unsigned integers in ``rows`` to signed, which Spark needs. Raises if a value exceeds signed 64 bits."""
+    """Return ``rows`` with signed integers in place of unsigned, for Spark. Raise for a value beyond 64 signed bits."""
     return rows.cast(pa.schema([field.with_type(signed_type(field.type)) for field in rows.schema]))
 
 
 def signed_type(kind: pa.DataType) -> pa.DataType:
-    """Return the signed type that takes the values of an unsigned ``kind``, also in arrays; others are unchanged."""
+    """Return the signed type for the values of an unsigned ``kind``, also in arrays; other types are unchanged."""
     return pa.list_(signed_type(kind.value_type)) if pa.types.is_list(kind) else _SIGNED.get(kind, kind)
 
 

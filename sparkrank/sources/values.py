@@ -34,7 +34,7 @@ def key_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert items: floats become doubles, NaN becomes null, and all other types except integers become strings."""
+    """Return items as doubles (if they are floats; NaN becomes null), integers or, for all other types, strings."""
     column = decoded(column)
     kind = column.type
     if pa.types.is_floating(kind):
@@ -45,12 +45,12 @@ def item_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def text_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert texts, integers, dates and booleans to strings. All but texts are written as in SQL."""
+    """Return texts, integers, dates and booleans as strings, in the form of SQL."""
     return decoded(column).cast(pa.string())
 
 
 def name_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert names to strings, in a dictionary if ``column`` has one, because few names repeat in many rows."""
+    """Return names as strings, in a dictionary if ``column`` has one, because few names repeat in many rows."""
     return column if column.type == pa.dictionary(pa.int32(), pa.string()) else text_values(column)
 
 
@@ -73,7 +73,7 @@ def double_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def time_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Convert times to microseconds, in UTC if they have a zone, to dates, or to 64-bit integers."""
+    """Return times as microseconds (in UTC if they have a zone), dates, or 64-bit integers."""
     kind = column.type
     if pa.types.is_timestamp(kind):
         return column.cast(pa.timestamp("us", None if kind.tz is None else "UTC"), safe=False)
@@ -81,7 +81,7 @@ def time_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def joined_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Join the texts of each array to one text, without nulls. An array without texts becomes null."""
+    """Return the texts of each array, without nulls, joined to one text. An array without texts becomes null."""
     kind = pa.list_(pa.string())
     joined = [pc.binary_join(_without_nulls(part), SEPARATOR) for part in column.cast(kind).chunks]
     texts = pa.chunked_array(joined, pa.string())

@@ -1,4 +1,4 @@
-"""The mergeable state that estimates the number of distinct items. It consists of the lowest hashes of items.
+"""The mergeable state from which the number of distinct items is estimated: the lowest hashes of the items.
 
 The state does not depend on the layout of the data. The k-th lowest of n hashes lies at about k / n of the range of all
 hashes (Bar-Yossef et al.: RANDOM 2002).
@@ -20,9 +20,9 @@ _AT_ONCE = 1 << 15  # items hashed at once: their hashes stay in the cache
 
 
 def lowest_hashes(numbers: Ints) -> tuple[tuple[int, ...], Ints]:
-    """Return the lowest distinct hashes of the item ``numbers``, at most :data:`LOWEST` of them, and their rows.
+    """Return the lowest distinct hashes of the item ``numbers``, at most :data:`LOWEST`, and the rows with one of them.
 
-    Both are in ascending order.
+    Hashes and rows ascend.
     """
     find = native.matches.find_lowest if native.runs("lowest hashes") else lowest_by_numpy
     lowest, rows = find(np.ascontiguousarray(numbers), LOWEST)
@@ -30,7 +30,7 @@ def lowest_hashes(numbers: Ints) -> tuple[tuple[int, ...], Ints]:
 
 
 def lowest_by_numpy(numbers: Ints, most: int) -> tuple[NDArray[np.uint64], Ints]:
-    """Do with numpy what :func:`sparkrank.native.matches.find_lowest` does."""
+    """Return the same as :func:`sparkrank.native.matches.find_lowest`, computed with numpy."""
     starts = range(0, len(numbers), _AT_ONCE)
     lowest = np.empty(0, np.uint64)
     for start in starts:

@@ -1,4 +1,4 @@
-"""The mergeable state of quantiles over groups. It has the number of groups with each value of a metric.
+"""The mergeable state of quantiles over groups: the number of groups with each value of a metric.
 
 Up to 2^16 distinct values are stored exactly. If there are more, values are rounded to bins of a relative width of
 2^-16, which limits memory.
@@ -44,7 +44,7 @@ class Distribution:
         return [_bounded(histogram) for histogram in ScoreHistogram.of_each(EXACT, rows, False, segments)]
 
     def merge(self, *others: Distribution) -> Distribution:
-        """Merge with ``others`` into the distribution over all groups. No group may be in two of the distributions."""
+        """Return the distribution over the groups of this and all ``others``. No group may be in two of them."""
         parts = [part.histogram for part in (self, *others)]
         if any(part.rule == COARSE for part in parts):
             parts = [_coarsened(part) for part in parts]

@@ -18,7 +18,7 @@ class FirstTimes:
 
     @classmethod
     def of(cls, items: pa.ChunkedArray, times: pa.ChunkedArray) -> FirstTimes:
-        """Return the first of the ``times`` of each of ``items``. Null times are ignored if the item has others."""
+        """Return the first of the ``times`` of each of ``items``. A null counts only if the item lacks other times."""
         return cls(_first(pa.table({"item": plain_items(items), "time": times})))
 
     @classmethod

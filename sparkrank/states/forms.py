@@ -51,10 +51,10 @@ STATE_KEY = ("model", "slice", "slice_value", "name")
 class StateForm:
     """The way a table stores states of one type (``kind``).
 
-    ``key`` names the key columns, ``numbers`` the columns that add up. ``shrinks`` is true if merged states may need
-    fewer rows than there are keys in the merged tables. ``is_long`` is true if the strings of the keys may exceed 2
-    GiB, the limit of Arrow's grouping. A new type of state needs a form in :data:`SMALL_FORMS` or :func:`large_forms`,
-    and a line in :mod:`sparkrank.metrics.merged`.
+    ``key`` names the key columns, and ``numbers`` the columns that add up. ``shrinks`` is true if merged states may
+    need fewer rows than the merged tables have keys. ``is_long`` is true if the strings of the keys may exceed 2 GiB,
+    the limit of Arrow's grouping. A new type of state needs a form in :data:`SMALL_FORMS` or :func:`large_forms`, and a
+    line in :mod:`sparkrank.metrics.merged`.
     """
 
     kind: str

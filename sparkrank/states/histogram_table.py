@@ -78,7 +78,7 @@ def blocks_of_table(rows: pa.Table) -> dict[ScoreSeries, ScoreHistogram]:
 
 
 def amounts_of(rows: pa.Table, name: str, weighted: bool) -> Amounts:
-    """Read the column ``name`` of n ``rows``: whole numbers (n,), or six floats (n, 6) a sum if ``weighted``."""
+    """Return the column ``name`` of n ``rows``: whole numbers (n,) or, if ``weighted``, six floats a sum (n, 6)."""
     if not weighted:
         whole: Amounts = rows[name].to_numpy()
         return whole

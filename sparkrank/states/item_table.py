@@ -102,7 +102,7 @@ class ItemTable:
         return found
 
     def shares(self, column: str, values: pa.Array, of: str) -> Floats:
-        """Return, for each of ``values``, its share of the :meth:`counts` of ``column``; NaN for a null."""
+        """Return the share of each of ``values`` in the sum of the :meth:`counts` of ``column``; NaN for a null."""
         texts, counts = self.counts(column, of)
         place = pc.index_in(values.cast(TEXT), value_set=texts).fill_null(len(texts)).to_numpy(zero_copy_only=False)
         shares: Floats = np.append(counts / max(int(counts.sum()), 1), 0.0)[place]
@@ -113,8 +113,7 @@ class ItemTable:
     def counts(self, column: str, of: str) -> tuple[pa.Array, Ints]:
         """Return the values in ``column`` as texts, and the number of items or rows with each value.
 
-        If ``of`` is the catalog, items of the catalog are counted; otherwise rows of the interactions, whose numbers
-        are in the column :data:`TARGET_ROWS`.
+        If ``of`` is ``catalog``, items of the catalog are counted, else rows of the interactions (:data:`TARGET_ROWS`).
         """
         if of == CATALOG:
             counted = pc.value_counts(self.columns[column].drop_null())
@@ -137,7 +136,7 @@ def plain_items(items: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray
 
 
 class ItemValues(Protocol):
-    """A reference to a table of items, which a plan takes to workers. There, :attr:`table` is the table itself."""
+    """A reference from a plan to a table of items. On a worker, :attr:`table` is the table itself."""
 
     @property
     def table(self) -> ItemTable: ...

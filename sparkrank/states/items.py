@@ -1,4 +1,4 @@
-"""The mergeable state of catalogue metrics: how often each item is shown, and in how many groups it is relevant."""
+"""The mergeable state of catalogue metrics: for each item, its exposure and the number of groups with it relevant."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def rows_shown(exposure: Ints) -> float:
 class CodedItems(NamedTuple):
     """The counts of n items by key. All arrays have shape (n,).
 
-    ``shown`` counts the rows that show an item, in units of :data:`UNIT`, and ``relevant`` the groups in which the item
-    is relevant. ``code`` is the index of an item's key in ``series``. An item in ``item`` is a whole number if the
-    input has whole numbers, otherwise a string (:data:`TEXT`).
+    ``shown`` counts the rows with an item, in units of :data:`UNIT`, and ``relevant`` the groups in which the item is
+    relevant. ``code`` is the index of an item's key in ``series``. An item in ``item`` is a whole number if the input
+    has whole numbers, otherwise a string (:data:`TEXT`).
     """
 
     series: tuple[StateKey, ...]
@@ -98,8 +98,8 @@ class ItemCounts:
     ) -> ItemCounts:
         """Count the items of n rows by slice value. Arrays of rows have shape (n,).
 
-        ``codes`` has each row's index in ``items``. ``shown`` has the amount that a row adds to the exposure of its
-        item, in units of :data:`UNIT`, and ``relevant`` flags the rows whose item is relevant.
+        ``codes`` contains each row's index in ``items``. ``shown`` contains the amount of each row in the exposure of
+        its item, in units of :data:`UNIT`, and ``relevant`` flags the rows whose item is relevant.
         """
         if items.null_count:
             rows = np.flatnonzero(items.is_valid().to_numpy(zero_copy_only=False)[codes])
@@ -129,7 +129,7 @@ class ItemCounts:
     def of_target(cls, items: pa.Array, counts: Ints, keys: Sequence[StateKey]) -> ItemCounts:
         """Return counts under each of ``keys``.
 
-        Each of ``items`` is relevant as often as its entry in ``counts`` says.
+        The entry of an item in ``counts`` is the number of groups in which it is relevant.
         """
         code = np.repeat(np.arange(len(keys)), len(items))
         repeated = pa.concat_arrays([_plain(items)] * len(keys))
@@ -152,7 +152,7 @@ class ItemCounts:
         return (self.rows.num_rows if isinstance(self.rows, pa.Table) else len(self.rows.code)) == 0
 
     def merge(self, *others: ItemCounts) -> ItemCounts:
-        """Merge with ``others`` into the counts of all groups together. No group may be in two of the states."""
+        """Return the counts of the groups of this and all ``others`` together. No group may be in two of the states."""
         filled = [part for part in (self, *others) if not part.is_empty]
         if not filled:
             return self
@@ -188,7 +188,7 @@ class ItemCounts:
         return [(key, count) for key, count in zip(self.coded.series, counts, strict=True) if count]
 
     def of_key(self, key: StateKey) -> tuple[pa.Array, Ints, Ints]:
-        """Return the items of ``key`` as texts, how often each is shown, and in how many groups it is relevant."""
+        """Return the items of ``key`` as texts, their exposures, and the numbers of groups with them relevant."""
         places = self._places.get(key, np.zeros(0, np.int64))
         return self.coded.item.take(pa.array(places)).cast(TEXT), *self.amounts(key)
 
@@ -207,7 +207,7 @@ class ItemCounts:
 
 
 def with_parts(part: Codes, codes: Codes, items: pa.Array) -> tuple[pa.Array, Codes]:
-    """Return the distinct texts of a part (subset of groups) and an item, and the index of each row's text.
+    """Return distinct texts, each made of a part (subset of groups) and an item, and the index of each row's text.
 
     ``part`` and ``codes`` (indices in ``items``) have one element per row.
     """

@@ -1,4 +1,4 @@
-"""The keys of states, and states that have numbers for each key. The numbers are in arrays or in table rows."""
+"""The keys of states, and states that consist of numbers for each key, in arrays or in table rows."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class SliceKey(NamedTuple):
 
 @dataclass(frozen=True)
 class KeyedRows:
-    """Numbers by key. There is one row of ``numbers`` for every value of every key. Shape: (rows, columns).
+    """Numbers by key: ``numbers`` contains one row for every value of every key. Shape: (rows, columns).
 
     The ``keys`` are distinct.
     """

@@ -14,7 +14,7 @@ LEAST_NAMED = 1000  # rows
 class LargeGroup(NamedTuple):
     """The number of ``rows`` and the ``key`` of a group.
 
-    The key is empty if the group is small or without a group table.
+    The key is empty if the group is small or if no group table was requested.
     """
 
     rows: int

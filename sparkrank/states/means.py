@@ -88,13 +88,13 @@ class MeanStates(KeyedSums):
 
     @cached
     def places(self) -> dict[tuple[str | None, ...], int]:
-        """Return the index of each key's row in the table."""
+        """Return the index in the table of each key's row, by key."""
         keys = zip(*(self.table[name].to_pylist() for name in MEAN_KEY), strict=True)
         return {key: place for place, key in enumerate(keys)}
 
     @cached
     def of_subjects(self, subjects: tuple[Subject, ...], name: str) -> MeanColumns:
-        """Return the mean called ``name`` for each of ``subjects``, or :data:`NO_GROUPS` if the subject lacks it."""
+        """Return the mean ``name`` of each of ``subjects`` (model and slice value), or :data:`NO_GROUPS` without it."""
         places = self.places()
         rows = np.array([places.get((*subject, name), -1) for subject in subjects], np.int64)
         return self.columns().at(rows)
@@ -120,7 +120,7 @@ class MeanColumns(NamedTuple):
 
     @classmethod
     def of(cls, numbers: Floats) -> MeanColumns:
-        """Compute means from :data:`MEAN_COUNTS` and :data:`MEAN_SUMS`, six floats a sum: ``numbers`` (n, 34)."""
+        """Return the means of ``numbers`` (n, 34): :data:`MEAN_COUNTS`, then :data:`MEAN_SUMS` as six floats each."""
         n_groups, n_undefined, n, n_rows = numbers[:, : len(MEAN_COUNTS)].astype(np.int64).T
         limbs = numbers[:, len(MEAN_COUNTS) :].reshape(-1, len(MEAN_SUMS), LIMBS)
         w, wv, ww, wwv, wwvv = (np.array([*map(math.fsum, own.tolist())], np.float64) for own in limbs.swapaxes(0, 1))
@@ -164,10 +164,10 @@ class ValueSums(NamedTuple):
 
 
 def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Segments = WHOLE) -> list[ValueSums]:
-    """Return the sums of each metric over each segment, with equal weights, in one pass.
+    """Return the sums of each metric over each of ``segments`` (slice values), with equal weights, in one pass.
 
-    ``values`` has an array of shape (groups,) for each metric. An undefined value counts as ``counted_as``, or is left
-    out if ``counted_as`` is None.
+    ``values`` contains an array of shape (groups,) for each metric. An undefined value counts as ``counted_as``, or is
+    left out if ``counted_as`` is None.
     """
     if not values:
         return []
@@ -179,7 +179,7 @@ def equal_sums(values: Sequence[Floats], counted_as: float | None, segments: Seg
 
 
 def weighted_sums(values: Floats, weights: Floats | None, segments: Segments = WHOLE) -> Floats:
-    """Return :data:`MEAN_SUMS` per segment, six floats a sum: (segments, 30). ``values`` must not contain NaN."""
+    """Return :data:`MEAN_SUMS` per segment, six floats a sum: (segments, 30). ``values`` must not be NaN."""
     if weights is None:
         count = whole_limbs(segments.sizes(len(values)))
         first, second = (exact_sums(part, segments) for part in (values, values * values))

@@ -52,7 +52,7 @@ def rule_name(rule: BinRule, metric: str = "") -> str:
 
 
 def coarse(rule: BinRule) -> BinRule:
-    """Return the rule of coarse bins for a metric whose bins have ``rule``, which stays if it is coarse enough."""
+    """Return the rule of coarse bins for a metric whose bins follow ``rule``: the same rule if it is coarse enough."""
     if rule.kind == "bins" and rule.size <= FEW_BINS:
         return rule
     if rule.kind == "bits" and rule.size <= COARSE_BITS:
@@ -66,8 +66,8 @@ class PartBins:
 
     ``value`` is the index of a bin's slice value in ``values``, ``part`` its part, and ``bins`` its number. ``pos`` and
     ``neg`` are the amounts of positives and negatives, ``offset`` is the sum of score minus bin score. These three are
-    whole numbers, or limbs (floats of exact sums) of shape (n, 6) if rows are weighted. In this case ``rows`` has the
-    number of rows; otherwise it is None. ``offset`` is None if no metric reads sums of scores.
+    whole numbers, or limbs (floats of exact sums) of shape (n, 6) if rows are weighted. In this case ``rows`` contains
+    the number of rows; otherwise it is None. ``offset`` is None if no metric reads sums of scores.
     """
 
     values: tuple[str | None, ...]
@@ -119,7 +119,7 @@ class PartBins:
         return PartBins(self.values, *columns)
 
     def added_up(self) -> PartBins:
-        """Return the bins sorted by slice value, part and number. Bins that agree in all three are added up."""
+        """Return the bins sorted by slice value, part and number. Bins with the same three values are added up."""
         ordered = self.ordered(np.lexsort((self.bins, self.part, self.value)))
         first = run_starts(ordered.value, ordered.part, ordered.bins)
         value, part, bins, *amounts = ordered.columns()
@@ -127,7 +127,7 @@ class PartBins:
         return PartBins(self.values, value[first], part[first], bins[first], *sums)
 
     def by_value(self) -> PartBins:
-        """Return the bins sorted by slice value, as strings, because the order of values differs between buckets."""
+        """Return the bins sorted by slice value as a string, because each bucket orders its values differently."""
         values = tuple(sorted(self.values, key=in_order))
         if values == self.values:
             return self
@@ -171,7 +171,7 @@ def _widened(values: tuple[str | None, ...], *narrow: tuple[int, Amounts | None]
 
 @dataclass(frozen=True)
 class BinsOfParts:
-    """The bins of all parts (fixed sets) of the groups together, and the amounts of each part.
+    """The bins (``together``) of all groups, and the amounts of each part (one of 64 fixed sets of groups).
 
     Element i of the arrays is for the part ``part[i]`` and the bin at index ``place[i]`` of ``together``.
     """
@@ -214,7 +214,7 @@ class BinsOfParts:
 
     @property
     def ranks(self) -> Floats:
-        """The share of all rows (or of their weight) in each bin and the bins below it."""
+        """The share of all rows (or of their weight) in each bin and the bins of lower scores. Shape: (bins,)."""
         through = np.cumsum(rounded(self.together.pos) + rounded(self.together.neg))
         return through / max(float(through[-1]), np.finfo(np.float64).tiny)
 

@@ -33,10 +33,10 @@ def parts_of_slice(name: str) -> int:
 class NonzeroSums:
     """The nonzero numbers of one model for all values of one slice. Dense arrays would take gigabytes.
 
-    Each of the ``names`` has ``columns`` numbers, which are fewer than six counts, and then limbs (floats that make up
-    an exact sum). A cell is the index of a slice value times ``parts``, plus the part. ``cells`` lists the n cells with
-    a nonzero number. ``used`` lists the u columns, of all names, one name after the other, with a nonzero number. Both
-    lists ascend. ``numbers`` has shape (u, n).
+    Each of the ``names`` contains ``columns`` numbers: fewer than six counts, then limbs (floats that make up an exact
+    sum). A cell is the index of a slice value times ``parts``, plus the part. ``cells`` lists the n cells with a
+    nonzero number. ``used`` lists the u columns with one, counted over all names in order. Both lists ascend.
+    ``numbers`` has shape (u, n).
     """
 
     names: tuple[str, ...]
@@ -80,7 +80,7 @@ class NonzeroSums:
         return replace(self, names=names, used=used[order], numbers=self.numbers[order])
 
     def moved(self, place: Ints) -> NonzeroSums:
-        """Return the same numbers, with slice value i moved to the index ``place[i]``."""
+        """Return the same numbers with the slice value of index i at the index ``place[i]``."""
         value, part = np.divmod(self.cells, self.parts)
         cells = place[value] * self.parts + part
         order = np.argsort(cells)
@@ -109,7 +109,7 @@ class NonzeroSums:
         return replace(self, cells=self.cells[kept], used=np.concatenate(used), numbers=together[:, kept])
 
     def at(self, value: int, name: str) -> Floats | None:
-        """Return the numbers ``name`` for the slice value at index ``value``. Shape: (parts, columns).
+        """Return the numbers called ``name`` for the slice value at index ``value``. Shape: (parts, columns).
 
         The result is None if there is no such name.
         """
@@ -202,7 +202,7 @@ class PartSums:
         return None if place is None else sliced_sums.by_model[subject.model].at(place, str(name))
 
     def of_each(self, subjects: Sequence[Subject], name: object) -> tuple[NDArray[np.bool_], Floats]:
-        """Return flags of subjects that have ``name``, and numbers in the first part. Shapes: (n,), (n, columns)."""
+        """Return flags of the subjects with ``name``, and their numbers in the first part: (n,), (n, columns)."""
         there, numbers = np.zeros(len(subjects), bool), np.zeros((len(subjects), 0))
         by_sums: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
         for place, (model, slice_, value) in enumerate(subjects):

@@ -33,14 +33,14 @@ MERGED_BYTES = 256 << 20  # if the sums of fewer states exceed this many bytes, 
 class Partials:
     """The merged states of one or several buckets.
 
-    ``counts`` has the counts of the table ``quality`` by (check, model), where "" means all models. ``unmatched`` has
+    ``counts`` maps (check, model) to the counts of the table ``quality``; "" means all models. ``unmatched`` contains
     one unmatched row from the lists and one from the truth. ``item_hashes`` are the lowest hashes of the items in the
-    lists and in the truth. ``loops`` counts how often a step ran in compiled loops or in numpy. ``largest`` are the
-    groups with the most rows. ``heaviest`` has the largest weight of a single group, by (metric, model). ``failure`` is
-    the message of a task that ran out of memory, or empty; the message is returned because Spark would run a failed
-    task three times. ``repeated`` counts the group keys that several groups have, if each row of the input is a group.
-    ``first_times`` has the first time of each item, if interactions with times are counted. ``largest_weights`` has, by
-    model, the largest weight of a row that its propensity gives.
+    lists and in the truth. ``loops`` counts the runs of each step in compiled loops and in numpy. ``largest`` contains
+    the groups with the most rows. ``heaviest`` contains the largest weight of a single group, by (metric, model).
+    ``failure`` is the message of a task that ran out of memory, or empty; the message is returned because Spark would
+    run a failed task three times. ``repeated`` counts the group keys of several groups, if each row of the input is a
+    group. ``first_times`` contains the first time of each item, if interactions with times are counted.
+    ``largest_weights`` maps models to the largest weight of a row by its propensity.
     """
 
     means: MeanStates = field(default_factory=MeanStates.empty)
@@ -121,7 +121,7 @@ class Partials:
 def add_partials(parts: list[Partials], part: Partials) -> None:
     """Append the states ``part`` to ``parts``, in place.
 
-    If ``parts`` is then large or has :data:`MERGED_AT_ONCE` states, their merged state replaces them.
+    If ``parts`` is then large or contains :data:`MERGED_AT_ONCE` states, their merged state replaces them.
     """
     parts.append(part)
     wide = [own.means.nbytes + own.parts.means.nbytes + own.parts.sums.nbytes for own in parts]

@@ -1,4 +1,4 @@
-"""The popularity of items: the number of groups that had an item, and the number of their rows."""
+"""The popularity of items: for each item, the number of groups that had it, and the number of rows with it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Tiers:
 
     @classmethod
     def parse(cls, settings: Any) -> Tiers:
-        """Return the rule in the mapping ``settings`` of a user. Raise :class:`SpecError` if it is not a valid rule."""
+        """Return the rule in a user's mapping ``settings``. Raise :class:`SpecError` if the rule is invalid."""
         known = [field.name for field in fields(cls)]
         if not isinstance(settings, Mapping):
             raise SpecError(f"tiers is {quote(settings)}: a mapping of {itemize(known)} is needed")
@@ -73,7 +73,7 @@ class Tiers:
 
 @dataclass(frozen=True, eq=False)
 class Popularity:
-    """The popularity of each of ``items`` that any group had: numbers of ``users`` (groups) and ``rows``, and ``tier``.
+    """The popularity of ``items``: numbers of ``users`` (groups that had the item) and of ``rows``, and the ``tier``.
 
     ``groups`` is the number of all groups that had an item.
     """
@@ -86,9 +86,9 @@ class Popularity:
 
     @classmethod
     def of(cls, counts: ItemCounts, groups: int, tiers: Tiers) -> Popularity:
-        """Return the popularity of the items in ``counts``, which were counted in the interactions of ``groups``.
+        """Return the popularity of the items in ``counts``, the counts of the interactions of ``groups`` groups.
 
-        ``counts`` has the rows of an item as ``shown`` (in :data:`UNIT`), and its groups (users) as ``relevant``.
+        ``counts`` contains the rows of an item as ``shown`` (in :data:`UNIT`), and its groups (users) as ``relevant``.
         """
         counted = counts.coded
         rows = counted.shown // UNIT
@@ -103,9 +103,9 @@ class Popularity:
         return pa.array(len(distinct) - place)
 
     def columns(self) -> dict[str, pa.Array]:
-        """Return the columns of the table of items, by the names that metrics and slices use."""
+        """Return the columns of the table of items, by their names in metrics and slices."""
         return {USERS: self.users, ROWS: self.rows, ITEM_RANK: self.rank, TIER: self.tier}
 
     def totals(self, catalog: int) -> dict[str, int]:
-        """Return the total for each column of shares or ranks. ``catalog`` is the catalog's number of items, or 0."""
+        """Return the total for each column of shares or ranks. ``catalog`` is the number of catalog items (0: none)."""
         return {USERS: self.groups, ROWS: int(self.rows.to_numpy().sum()), ITEM_RANK: catalog or len(self.items)}

@@ -1,4 +1,4 @@
-"""Group keys that occur several times although each should occur once. They are found by their 64-bit hashes."""
+"""Group keys that occur several times although each should occur once. Such keys are found by their 64-bit hashes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MOST_SPLITS = 3  # three keys with one hash do not occur by chance, so at least 
 class RepeatedKeys:
     """The number (``count``) of hashes that occur several times.
 
-    ``examples`` are the lowest of these hashes, each with the numbers of up to three splits that have it. A split that
-    has the hash several times is listed several times. Merged states cover ranges of hashes that do not overlap.
+    ``examples`` are the lowest of these hashes, each with the numbers of up to three splits that have it. A split with
+    several groups of the hash is listed several times. Merged states cover ranges of hashes that do not overlap.
     """
 
     count: int = 0

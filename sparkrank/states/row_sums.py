@@ -19,7 +19,7 @@ SUM_SCHEMA = pa.schema([*((name, pa.string()) for name in SUM_KEY), *schema_of(S
 
 
 class RowSums(KeyedSums):
-    """Sums over rows. The column ``sum`` has a :class:`sparkrank.histogram.scored_rows.RowSum` as a string."""
+    """Sums over rows, by key. The column ``sum`` names a sum (:class:`sparkrank.histogram.scored_rows.RowSum`)."""
 
     schema, key = SUM_SCHEMA, SUM_KEY
 

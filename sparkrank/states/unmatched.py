@@ -1,6 +1,6 @@
 """The mergeable state of unmatched rows, for the text of a warning.
 
-It has a row of the lists, one of the relevant truth, and one of the rest of the truth.
+The state consists of a row of the lists, one of the relevant truth, and one of the rest of the truth.
 
 The row with the lowest item hash is chosen, and among equal hashes the lowest item and group key, so that the choice
 does not depend on the layout of the data.

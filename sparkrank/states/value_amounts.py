@@ -1,4 +1,4 @@
-"""The attention that each value of a column gets, and the amount due. Both are read from counts of items."""
+"""The attention to each value of a column (the weights of its positions in lists), and the amount that it is due."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ValueAmounts:
         return cls(every, _at(values, attention, every), _at(others, due, every))
 
     def of_parts(self, counts: ItemCounts, key: StateKey, parts: int, *, varies: bool) -> ValueAmounts | None:
-        """Return the amounts of ``key`` in each of ``parts`` parts of the groups, or None if it has none.
+        """Return the amounts of ``key`` in each of ``parts`` parts of the groups, or None if there are none.
 
         Due amounts are 0 unless they differ by part (``varies``).
         """

@@ -15,9 +15,9 @@ Correction: TypeAlias = Literal["holm", "benjamini-hochberg", "none"]
 
 
 def adjusted(p: ArrayLike, method: str) -> Floats:
-    """Adjust the p-values of a family of tests, so that each can be compared with the level of the whole family.
+    """Return the p-values of a family of tests, adjusted for comparison with the level of the whole family.
 
-    A comparison without a test has the p-value NaN or None. Its result is NaN, and it is not counted in n. ``holm``
+    A comparison without a test has the p-value NaN or None. Its result is NaN, and n does not include it. ``holm``
     controls the probability of at least one false alarm, however the tests depend on each other: with the p-values in
     ascending order, the i-th of n is multiplied by n + 1 - i, and is raised to the previous result if it is lower.
     ``benjamini-hochberg`` controls the expected share of false alarms among all alarms, for independent or positively

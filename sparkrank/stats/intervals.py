@@ -22,7 +22,7 @@ class Interval(NamedTuple):
     """The standard error of a value, the ends of its interval, and the method. All are None if no interval applies.
 
     ``stderr`` is also None for two kinds of intervals that need no standard error: order statistics, and Wilson's
-    interval for a proportion of 0 or 1, where no variation is seen. ``method`` is ``t``, ``wilson``, ``logit``,
+    interval for a proportion of 0 or 1, whose sample shows no variation. ``method`` is ``t``, ``wilson``, ``logit``,
     ``log``, ``jackknife``, ``order statistics`` or ``confidence sequence``, or else the reason why there is no
     interval: ``too few`` or ``off``. ``degrees`` are the degrees of freedom of ``stderr``.
     """
@@ -164,7 +164,7 @@ def log_intervals(
 ) -> Intervals:
     """Return Student's t intervals for ln(v), by the delta method, on the original scale of n values, cut at ``ends``.
 
-    They are longer upwards, and never reach 0. Values that are not above 0 have none.
+    The intervals are longer upwards, and never reach 0. A value that is not above 0 has no interval.
     """
     varies = (value > 0) & np.isfinite(value) & _vary(value, stderr, degrees)
     own, error, df = value[varies], stderr[varies], degrees[varies]
@@ -177,16 +177,15 @@ def log_intervals(
 def wilson_interval(
     value: float, stderr: float, degrees: float, n_effective: float | None, level: float = 0.95
 ) -> Interval:
-    """Return Wilson's score interval for a proportion, with a number of trials that follows from the standard error.
+    """Return Wilson's score interval for a proportion, with the effective number of trials by the standard error.
 
     n independent trials give the standard error sqrt(p (1 - p) / (n - 1)), so the effective number of trials is n = 1 +
-    p (1 - p) / stderr², which includes the design effect of weights and clusters. For a proportion of 0 or 1, no
-    variation is seen. n is then ``n_effective``, the number of equal groups with as much information. A ``stderr`` from
+    p (1 - p) / stderr², which includes the design effect of weights and clusters. A proportion of 0 or 1 shows no
+    variation; n is then ``n_effective``, the number of equal groups with as much information. A ``stderr`` from
     clusters or weights may have fewer degrees of freedom than n - 1. The normal quantile z is then chosen in three
     steps: take the t quantile for the fewer degrees, find the tail probability of this quantile under Student's t with
     n - 1 degrees, and take the z with the same tail probability. The result is :data:`NONE` if ``value`` is not finite,
-    and :data:`TOO_FEW` with fewer than two effective groups, or if no variation is seen and ``value`` is neither 0 nor
-    1.
+    and :data:`TOO_FEW` with fewer than two effective groups, or if ``stderr`` is 0 and ``value`` is neither 0 nor 1.
 
     Wilson: JASA 1927. Korn, Graubard: Survey Methodology 1998. Dean, Pagano: Evaluating confidence interval methods for
     binomial proportions in clustered surveys, Journal of Survey Statistics and Methodology 2015.
@@ -321,8 +320,8 @@ def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[
     """Return the jackknife standard error of each of the ``values``, and its number of parts with groups, minus one.
 
     The jackknife leaves out one part of the groups at a time. Shapes: (k,) for ``values`` and both results, (k, g) for
-    ``without``, and (g,) or (k, g) for ``sizes``. ``without`` has each value as computed without the groups of one
-    part, and ``sizes`` has the number of groups in each part; parts of size 0 do not count. Let theta be a value,
+    ``without``, and (g,) or (k, g) for ``sizes``. ``without`` contains each value as computed without the groups of one
+    part, and ``sizes`` contains the number of groups in each part; parts of size 0 do not count. Let theta be a value,
     theta_(-j) the value without part j, m_j the number of groups in part j, n the number of groups in all g parts with
     groups, and h_j = n / m_j. The pseudo-value of part j is h_j · theta - (h_j - 1) · theta_(-j), the jackknife
     estimate is g · theta - Σ (1 - 1/h_j) · theta_(-j), and the variance is::
@@ -330,9 +329,9 @@ def jackknife(values: ArrayLike, without: ArrayLike, sizes: ArrayLike) -> tuple[
         (1/g) · Σ (pseudo-value - jackknife estimate)² / (h_j - 1)
 
     or, with every h_j = g as if parts were of equal size, (g - 1)/g · Σ (theta_(-j) - mean of all theta_(-j))². The
-    larger variance is taken. The first formula assumes that a part with more groups is measured more precisely. This is
-    wrong for users who came on many days. The second formula (CR3, known from regressions with clusters) does not
-    assume this. With few parts, either formula alone gives too small a variance for some metrics.
+    result is from the larger variance. The first formula assumes that a part with more groups is measured more
+    precisely. This is wrong for users who came on many days. The second formula (CR3, known from regressions with
+    clusters) does not assume this. With few parts, either formula alone gives too small a variance for some metrics.
 
     Both variances are computed from the deviations theta_(-j) - theta alone: if all deviations are 0, the standard
     error is exactly 0. The standard error is NaN if theta or one of the theta_(-j) is not finite, or if fewer than
@@ -412,15 +411,15 @@ def _pseudo_squares(deviations: Floats, sizes: Floats) -> Floats:
 def order_statistics(
     values: ArrayLike, counts: ArrayLike, quantile: float, level: float = 0.95
 ) -> tuple[float, float] | None:
-    """Return an interval of a quantile whose ends are two observed values. It is valid for any distribution of values.
+    """Return an interval of a quantile, with two observed values as ends, valid for any distribution of values.
 
-    ``values`` are the distinct values in ascending order, and ``counts`` has the number of groups with each value.
+    ``values`` are the distinct values in ascending order, and ``counts`` contains the number of groups with each value.
     Among n independent groups, the number K of groups at or below the true quantile is binomial. So the l-th smallest
     value is above the true quantile with probability P(K < l), and the u-th smallest value is below it with probability
-    P(K ≥ u). The interval takes the largest l and the smallest u for which each probability is below
-    (1 - ``level``) / 2. It is conservative, because ranks are whole numbers and tied values only increase the coverage.
-    The result is None if a rank would be below 1 or above n, because there are too few groups (for a median at 0.95,
-    fewer than 6) or because the quantile is 0 or 1.
+    P(K ≥ u). The interval is from the largest l and the smallest u for which each probability is below (1 - ``level``)
+    / 2. The interval is conservative, because ranks are whole numbers and tied values only increase the coverage. The
+    result is None if a rank would be below 1 or above n, because there are too few groups (for a median at 0.95, fewer
+    than 6) or because the quantile is 0 or 1.
 
     Thompson: Annals of Mathematical Statistics 1936. David, Nagaraja: Order Statistics, 2003, section 7.1.
 

@@ -23,13 +23,13 @@ def interval_above_noise(
     ends: tuple[float, float],
     level: float = 0.95,
 ) -> Interval:
-    """Return the interval of a value that chance alone can only make larger.
+    """Return the interval of a ``value`` that chance alone can only increase.
 
-    There are two estimates of the value that chance alone would give: ``floor``, from the number of rows, and ``bias``,
-    from :func:`bias_of_halves`, which takes clusters into account. The noise is the larger of ``floor`` and ``bias``.
-    For a value below twice the noise, the lower end is the lowest possible value, and the upper end is the one-sided
-    bound of Student's t. For larger values, the lower end of the two-sided interval is moved down by the bias. The
-    method is ``too few`` if ``stderr`` is 0 or not finite, or if ``degrees`` is below 1.
+    The noise is the larger of two estimates of the value by chance alone: ``floor``, from the number of rows, and
+    ``bias``, from :func:`bias_of_halves`, which accounts for clusters. For a value below twice the noise, the lower end
+    is the lowest possible value, and the upper end is the one-sided bound of Student's t. For larger values, the lower
+    end of the two-sided interval is moved down by the bias. The method is ``too few`` if ``stderr`` is 0 or not finite,
+    or if ``degrees`` is below 1.
 
     Examples
     --------
@@ -54,10 +54,10 @@ def interval_above_noise(
 
 
 def bias_of_halves(values: Floats) -> float:
-    """Return an estimate of how far chance alone raises a metric, from its ``values`` on halves of the parts.
+    """Return an estimate of the increase of a metric by chance alone, from its ``values`` on halves of the parts.
 
     Parts are fixed subsets of the groups. Shape of ``values``: (2, order). ``values[0, 0]`` is the value of all parts
-    together. Each later column has the values of the two halves of one split. Near the noise floor, the bias is
+    together. Each later column contains the values of the two halves of one split. Near the noise floor, the bias is
     inversely proportional to the square root of the number of groups, so a half has √2 times the bias. The bias of the
     value is therefore (mean of the halves - value) / (√2 - 1), and at least 0. If the bias falls faster, this is an
     overestimate. The result is 0 if no half has a value.

@@ -143,14 +143,14 @@ def t_tests(
 def paired_t(
     n: int, sum_d: float | Fraction, sum_dd: float | Fraction, level: float = 0.95, moving: float | None = None
 ) -> Difference:
-    """Perform the paired t test from sums over the ``n`` groups in which both models have a value.
+    """Return the paired t test from sums over the ``n`` groups with values of both models.
 
     Let d be the difference in a group; ``sum_d`` is Σd and ``sum_dd`` is Σd². The test has n - 1 degrees of freedom.
     The mean of d and the sum of squared deviations Σd² - (Σd)²/n are computed exactly from the sums (in ``sum_dd`` each
     square was rounded once), so no digit is lost to cancellation. Squared deviations below the rounding error of Σd²
     count as 0: if the standard deviation of the differences is below 1e-8 of their mean, or if all differences are
-    equal, the method is ``too few``. The test equals ``scipy.stats.ttest_rel``, except that p is never below 2^(1-m),
-    where m is the number of pairs that differ (``moving``).
+    equal, the method is ``too few``. The test equals ``scipy.stats.ttest_rel``, except that p is never below 2^(1-m). m
+    is the number of different pairs (``moving``).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Power, as the smallest difference that a comparison could have found."""
+"""The power of a test, expressed as the smallest difference that a comparison could have found."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def smallest_detectable(
     which the exact solution needs. At the default level and power, the true power is 79.9 to 80.1 % from 9 degrees of
     freedom on, 79.1 % with 4 and 73 % with 1 (Bloom: Minimum detectable effects, Evaluation Review 1995).
 
-    This number distinguishes "no difference" from "too little data": a difference that is not significant says little
-    if the smallest detectable difference is larger than every difference that would matter. If the difference is not
-    judged by a t test but by another interval, such as a confidence sequence, ``half`` is half the width of that
-    interval, and the result is ``half`` + t_power · ``stderr``, for this look alone. The result is None if ``stderr``
-    is None or not finite, or if ``degrees`` is below 1.
+    This number distinguishes "no difference" from "too little data": an insignificant difference is weak evidence if
+    the smallest detectable difference is larger than every relevant difference. For a test by another interval, such as
+    a confidence sequence, ``half`` is half the width of that interval, and the result is ``half`` + t_power ·
+    ``stderr``, for this look alone. The result is None if ``stderr`` is None or not finite, or if ``degrees`` is below
+    1.
 
     Examples
     --------

@@ -60,8 +60,8 @@ def fiellers(
 ) -> tuple[Floats, Floats]:
     """Apply :func:`fieller` to each of n differences, and return the lower ends and the upper ends.
 
-    The ends are NaN where there is no interval. ``errors`` has an array for each field of :class:`StandardErrors`. All
-    arrays have shape (n,).
+    The ends are NaN where there is no interval. ``errors`` contains an array for each field of :class:`StandardErrors`.
+    All arrays have shape (n,).
     """
     low, high = np.full((2, len(difference)), np.nan)
     known = np.isfinite([difference, baseline, *errors]).all(axis=0) & (degrees >= 1)

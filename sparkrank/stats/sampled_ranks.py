@@ -1,6 +1,6 @@
-"""Ranks among all items, estimated from the ranks that relevant items have among a few items drawn at random.
+"""Ranks among all items, estimated from the ranks of relevant items among a few items drawn at random.
 
-Products of matrices are left to einsum, which adds up in one order, whichever processor, BLAS and number of threads.
+Products of matrices use einsum, which adds up in the same order with any processor, BLAS and number of threads.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ def chances(sampled: int, items: int) -> Floats:
 class Model(NamedTuple):
     """The probabilities of sampled ranks, for true ranks in n ranges.
 
-    ``size`` has the number of ranks in each range, and ``table`` P(r|range) for each rank r of an item beside m sampled
-    ones. Each range joins adjacent ranges of :func:`ranks_of`; ``starts`` has the index of the first of them. Shapes:
-    (n,), (n,), and (n, m + 1).
+    ``size`` contains the number of ranks in each range, and ``table`` P(r|range) for each rank r of an item beside m
+    sampled ones. Each range joins adjacent ranges of :func:`ranks_of`; ``starts`` contains the index of the first of
+    them. Shapes: (n,), (n,), and (n, m + 1).
     """
 
     starts: Ints
@@ -101,9 +101,9 @@ def _coarse(sampled: int, items: int) -> Model:
 def estimates(counts: Floats, gains: Floats, items: int) -> Floats:
     """Return Σ p_R·gain_R for each row of ``counts``, where p is the most likely distribution of ranks among ``items``.
 
-    ``counts`` has the number of groups with each sampled rank, and each row has at least one group. Shapes: (n, sampled
-    + 1) for ``counts``, and (ranges of :func:`ranks_of`,) for ``gains``. Jin et al.: On Estimating Recommendation
-    Evaluation Metrics under Sampling, AAAI 2021.
+    ``counts`` contains the number of groups with each sampled rank, and each row has at least one group. Shapes: (n,
+    sampled + 1) for ``counts``, and (ranges of :func:`ranks_of`,) for ``gains``. Jin et al.: On Estimating
+    Recommendation Evaluation Metrics under Sampling, AAAI 2021.
     """
     rows = (_most_likely(own.tobytes(), items) for own in np.ascontiguousarray(counts, np.float64))
     return np.array([float((p * gains).sum()) for p in rows])
@@ -144,7 +144,7 @@ def _expected(counts: Floats, model: Model) -> Floats:
 
 
 def least_error(gains: Floats, sampled: int, items: int, gamma: float) -> Floats:
-    """Return a gain for each sampled rank. The mean of these gains estimates the mean of ``gains``, given by true rank.
+    """Return a gain for each sampled rank, so that their mean estimates the mean of ``gains`` by true rank.
 
     The gains have the least (1 - gamma)·bias² + gamma·(bias² + variance) for one group, if all ranks are equally
     likely. Krichene, Rendle: On Sampled Metrics for Item Recommendation, KDD 2020. Shapes: (ranges,) for ``gains``, and

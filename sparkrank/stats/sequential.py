@@ -74,7 +74,7 @@ def begins(groups: float, value: float, ends: tuple[float, float], effective: fl
 def always_valid_p(
     difference: float, stderr: float, n: float, level: float = 0.95, tightest_at: float = TIGHTEST_AT
 ) -> float:
-    """Return the p-value that belongs to a confidence sequence. It stays valid at any number of looks.
+    """Return the p-value of a confidence sequence, which stays valid at any number of looks.
 
     p is below 1 - ``level`` exactly if the interval of the sequence excludes 0. If the true difference is 0, the
     probability that p falls to a or below at any look is at most a, for every number a. The formula is

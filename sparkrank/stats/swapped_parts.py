@@ -1,7 +1,7 @@
-"""A test of the difference between two values that chance can only make larger. The two models exchange groups.
+"""A test of the difference between two values that chance can only increase, by exchanges of groups.
 
-They exchange half of the parts, which are fixed subsets of the groups. :mod:`sparkrank.numeric.signed_parts` divides
-the parts into halves.
+Two models exchange half of the parts (fixed subsets of the groups). :mod:`sparkrank.numeric.signed_parts` divides the
+parts into halves.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def swap_test(
     """Test a difference between two sides by Student's t, with a variance from exchanges of parts between the sides.
 
     The sides are the two models, or the two days, that are compared. A split divides the parts into two halves, and
-    after an exchange of one half, each side becomes a mixture of both. ``swapped`` has the values of the two mixtures
-    for each split; in the first column, no part is exchanged. ``ours`` and ``theirs`` have the values of each side on
-    both halves. The shape of all three is (2, order). ``parts`` is the number of parts with groups, and ``effective``
-    is the number of equal groups that would carry as much information.
+    after an exchange of one half, each side becomes a mixture of both. ``swapped`` contains the values of the two
+    mixtures for each split; in the first column, no part is exchanged. ``ours`` and ``theirs`` contain the values of
+    each side on both halves. The shape of all three is (2, order). ``parts`` is the number of parts with groups, and
+    ``effective`` is the number of equal groups with as much information.
 
     If the sides do not differ, an exchange changes the values only by chance, whatever the form of the metric. The
     variance is then the mean square of the differences between the mixtures; for a metric that is linear in the parts,
@@ -82,7 +82,7 @@ def swap_test(
 def error_of_halves(values: Floats) -> float:
     """Return a value's standard error from its values on halves of the groups; NaN without such values.
 
-    Shape of ``values``: (2, order). Each column after the first has the two halves of one split.
+    Shape of ``values``: (2, order). Each column after the first contains the two halves of one split.
     """
     squares = ((values[0, 1:] - values[1, 1:]) / 2) ** 2
     defined = squares[np.isfinite(squares)]

@@ -18,9 +18,9 @@ WOODRUFF = "woodruff"
 class ShareOfGroups(NamedTuple):
     """A share of all groups (``value``), with the standard error ``stderr`` and its degrees of freedom.
 
-    Both are computed from parts (fixed subsets) of the groups; the degrees follow Johnson and Rust. ``by_part`` has
-    each part's contribution to the deviation of the share, with mean 0. All contributions are 0 if the share is 0 or 1.
-    Shape: (parts,).
+    Both are computed from parts (fixed subsets) of the groups; the degrees follow Johnson and Rust. ``by_part``
+    contains each part's contribution to the deviation of the share, with mean 0. All contributions are 0 if the share
+    is 0 or 1. Shape: (parts,).
     """
 
     value: float
@@ -32,8 +32,8 @@ class ShareOfGroups(NamedTuple):
 def share_of_groups(counted: ArrayLike, groups: ArrayLike) -> ShareOfGroups:
     """Return the share of counted groups, with the linearised variance of a ratio of sums over parts of the groups.
 
-    ``counted`` has the number of counted groups in each part, and ``groups`` the number of all groups in each part. At
-    least two parts must have a group.
+    ``counted`` contains the number of counted groups in each part, and ``groups`` the number of all groups in each
+    part. At least two parts must have a group.
     """
     count, size = np.asarray(counted, np.float64), np.asarray(groups, np.float64)
     parts, n = int(np.count_nonzero(size)), float(np.cumsum(size)[-1])
@@ -66,12 +66,12 @@ def woodruff(
     """Return the interval of a quantile over groups, from the standard errors of two shares of groups.
 
     ``below`` is the share of groups below the sample quantile, and ``upto`` the share at or below it. ``values`` are
-    the distinct values in ascending order, ``counts`` has the number of groups with each value, and ``parts`` is the
-    number of parts with groups. The true quantile is below the interval only if ``below`` is larger than chance allows,
-    and above the interval only if ``upto`` is smaller. So the low end is the value at ``quantile`` minus t standard
-    errors of ``below``, and the high end the value at ``quantile`` plus t standard errors of ``upto``. If a share is 0
-    or 1, its parts show no variation, and √(q (1 - q) / (``parts`` - 1)) takes the place of its standard error, where q
-    is ``quantile``. The result is :data:`~sparkrank.stats.intervals.TOO_FEW` if an end would be beyond all groups,
+    the distinct values in ascending order, ``counts`` contains the number of groups with each value, and ``parts`` is
+    the number of parts with groups. The true quantile is below the interval only if ``below`` is larger than chance
+    allows, and above the interval only if ``upto`` is smaller. So the low end is the value at ``quantile`` minus t
+    standard errors of ``below``, and the high end the value at ``quantile`` plus t standard errors of ``upto``. If a
+    share is 0 or 1, its parts show no variation, and √(q (1 - q) / (``parts`` - 1)), with q = ``quantile``, replaces
+    its standard error. The result is :data:`~sparkrank.stats.intervals.TOO_FEW` if an end would be beyond all groups,
     unless the outermost value is the lowest or highest possible value (``ends``).
 
     Woodruff: Confidence intervals for medians and other position measures, JASA 1952.
@@ -103,7 +103,7 @@ def movement(value: float, end: float, share: ShareOfGroups, other: ShareOfGroup
     """Return each part's contribution to the deviation of a quantile, on the scale of the metric. Shape: (parts,).
 
     The contributions to ``share`` are scaled by the distance from the quantile ``value`` to ``end``, the end of its
-    interval that was computed from ``share``. If the standard error of ``share`` is 0, ``other`` takes its place.
+    interval computed from ``share``. If the standard error of ``share`` is 0, ``other`` replaces ``share``.
     """
     seen = share if share.stderr else other
     if not seen.stderr:

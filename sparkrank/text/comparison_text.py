@@ -1,4 +1,4 @@
-"""Plain text for terminals: comparisons, the groups that changed most, and differences split into mix and rate."""
+"""Plain text for terminals: comparisons, the groups that changed most, and effects of slice values on differences."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ SURE = 0.05  # comparisons with a smaller adjusted p-value get their own line
 
 
 def comparisons_text(rows: Sequence[dict[str, Any]]) -> str:
-    """Format each row of a ``comparisons`` table on a line, the largest relative difference (of either sign) first."""
+    """Format each row of a ``comparisons`` table on one line, largest relative difference (of either sign) first."""
     return aligned(comparison_lines("metric", [(row["metric"], row) for row in sorted(rows, key=by_size)]))
 
 
 def comparison_lines(title: str, rows: Sequence[tuple[str, dict[str, Any]]]) -> list[tuple[str, ...]]:
     """Return a header and then a line for each (name, row) pair in ``rows``, each line as a tuple of cell texts.
 
-    A column ``no pair`` counts the groups that are not a win, tie or loss, if there are any: the metric is undefined
-    for one or both models, or one model lacks the group.
+    A column ``no pair``, if not all 0, counts the groups without a win, tie or loss, because the metric is undefined
+    for a model, or because a model lacks the group.
     """
     pairless = [_pairless(row) for _, row in rows]
     has_pairless = any(map(bool, pairless))
@@ -152,7 +152,7 @@ def movers_text(table: pa.Table, metric: str) -> str:
 
 
 def decomposition_text(table: pa.Table) -> str:
-    """Format each metric's difference as mix plus rate, then a line per slice value, largest contribution first."""
+    """Format each metric's difference as mix plus rate (effects defined in ``docs/tables.md``), then by slice value."""
     parts = []
     by_metric: dict[str, list[dict[str, Any]]] = {}
     for row in table.to_pylist():
@@ -178,6 +178,6 @@ def _with_half(row: dict[str, Any], name: str) -> str:
 
 
 def notes_text(sentences: Sequence[str]) -> str:
-    """Format sentences about what was left out or differs, one per line; without sentences, return ``""``."""
+    """Format ``sentences`` about omissions and differences, one per line; without sentences, return ``""``."""
     lines = [f"  {escape(sentence)}" for sentence in sentences]
     return "\n".join(["Not compared, or not the same", *lines]) if lines else ""

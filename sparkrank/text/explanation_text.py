@@ -22,7 +22,7 @@ BLANK = ""
 
 @dataclass(frozen=True)
 class Lines:
-    """The column ``titles`` of a table and its ``lines`` of cells as strings; ``more`` counts the rows left out."""
+    """The column ``titles`` of a table, and its ``lines`` of cells as strings. ``more`` counts the omitted rows."""
 
     titles: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
@@ -41,7 +41,7 @@ def number_text(value: float | None) -> str:
 
 
 def cell_text(column: str, value: Any) -> str:
-    """Format a cell of an explanation's table; the name of its column decides how floats are shown."""
+    """Format a cell of an explanation's table. The format of floats depends on the name of the ``column``."""
     if value is None:
         return BLANK
     if isinstance(value, bool):
@@ -72,7 +72,7 @@ def by_metric(group: ExplainedGroup) -> Iterator[list[ExplainedMetric]]:
 
 
 def value_text(metric: ExplainedMetric) -> str:
-    """Format the value, with the number that an undefined value counts as, and with a weight other than 1."""
+    """Format the value, the number that replaces it in the mean if undefined, and a weight other than 1."""
     if not metric.is_mean:
         return BLANK
     text = number_text(metric.value)
@@ -82,7 +82,7 @@ def value_text(metric: ExplainedMetric) -> str:
 
 
 def shown_columns(table: ExplainedTable) -> dict[str, tuple[Any, ...]]:
-    """Return the columns of a table by name, without the optional columns that hold no information."""
+    """Return the columns of a table by name, without optional columns whose values are all empty or false."""
     quiet = {"tie block", "repeats", *MARKS}
     return {name: values for name, values in table.columns.items() if name not in quiet or any(values)}
 

@@ -18,7 +18,7 @@ _UNDECIDED = {"fail": "undecided, which stops the day", "warn": "undecided", "pa
 def verdicts_text(verdicts: Sequence[GateVerdict], head: str = "Gates", *, is_whole: bool = False) -> str:
     """Format the gates below the line ``head``, with the worst gates first.
 
-    For a gate with several checks, the text has counts and the worst checks, or all checks if ``is_whole`` is true.
+    For a gate with several checks, the text contains counts and the worst checks, or all checks if ``is_whole``.
     """
     if not verdicts:
         return ""
@@ -88,7 +88,7 @@ def _left_out(check: GateVerdict) -> str:
 
 
 def replay_text(first: str, last: str, nights: int, days: int, records: Sequence[GateRecord]) -> str:
-    """Format a line per gate: the stored nights (daily runs) it would have stopped, and stops expected by chance."""
+    """Format a line per gate: the nights (stored daily runs) that it would stop, and stops expected by chance."""
     chance = "by chance, if nothing had changed, "
     lines = [f"Gates on {nights} stored nights of {days}, {first} to {last}"]
     for record in records:

@@ -1,4 +1,4 @@
-"""Results as notebooks show them: plain text, or an HTML table in the colours of the surrounding page."""
+"""Results in the forms for notebooks: plain text, or an HTML table in the colours of the surrounding page."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ STYLE = """\
 
 
 def evaluation_text(metrics: pa.Table, head: str, below: Sequence[str] = ()) -> str:
-    """Format the metric values over all rows, one line per metric and one column per model, between other lines."""
+    """Format the metric values over all rows, a line per metric and a column per model, after ``head``."""
     shown, cut = _shown(metrics)
     return "\n".join(map(redact, [escape(head), *metrics_text(shown).split("\n"), *cut, *map(escape, below)]))
 
@@ -50,7 +50,7 @@ def evaluation_html(metrics: pa.Table, head: str, below: Sequence[str] = ()) -> 
 def show_tables() -> None:
     """Make notebooks show Arrow tables as HTML, unless the user has chosen another form.
 
-    ``pyarrow.Table`` has no HTML form and cannot be subclassed, so IPython, if it runs, gets a formatter.
+    ``pyarrow.Table`` has no HTML form and cannot be subclassed. IPython, if it runs, therefore gets a formatter.
     """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     formatter = None if shell is None else shell.display_formatter.formatters["text/html"]

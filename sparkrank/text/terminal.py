@@ -1,4 +1,4 @@
-"""The only module that writes to a terminal or log. It escapes control characters and removes secrets."""
+"""Output to a terminal or log, only in this module, with control characters escaped and secrets removed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def tell(text: str, *, err: bool = False) -> None:
 
 
 def print_document(text: str, *, nl: bool = True) -> None:
-    """Print a document for other programs, such as YAML or JSON, from whose values secrets have been removed."""
+    """Print a document for other programs, such as YAML or JSON. The caller has removed secrets from its values."""
     click.echo(in_lines(text), nl=nl)
 
 

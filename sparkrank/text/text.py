@@ -1,4 +1,4 @@
-"""Plain text for terminals: the metrics of a day, and the declarations that ``sparkrank metrics`` prints."""
+"""Plain text for terminals: the metrics of a day, and the declarations for ``sparkrank metrics``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MOST_LINES = 60  # the most lines printed for a day, unless all are requested
 
 
 def fitted(parts: Sequence[str], most: int = MOST_LINES) -> str:
-    """Join the parts by blank lines, and cut the longest parts so that the result has at most ``most`` lines.
+    """Return ``parts``, joined by blank lines. The longest are cut so that the result has at most ``most`` lines.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def side_by_side(metrics: pa.Table) -> tuple[dict[str, dict[str, dict[str, Any]]
 
 
 def quality_text(quality: pa.Table) -> str:
-    """Format a line for each ``quality`` check that exceeds its limit; if there is no such check, return ``""``."""
+    """Format a line for each check in ``quality`` that exceeds its limit; without such a check, return ``""``."""
     failed = [row for row in quality.to_pylist() if row["ok"] is False]
     if not failed:
         return ""
@@ -89,7 +89,7 @@ def quality_text(quality: pa.Table) -> str:
 
 
 def unlisted_sentences(quality: pa.Table) -> list[str]:
-    """Return a sentence for each model without a list of some groups, which the values of metrics do not show.
+    """Return a sentence for each model without lists for some groups, because the values of metrics do not show this.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def unlisted_sentences(quality: pa.Table) -> list[str]:
 
 
 def unlisted_sentence(model: str, count: int, groups: int) -> str:
-    """Say that ``count`` of ``groups`` have no list of ``model``."""
+    """Return a sentence: ``count`` of ``groups`` have no list of ``model``."""
     lists, they = (
         ("has no list", "it counts as an empty list") if count == 1 else ("have no list", "they count as empty lists")
     )
@@ -166,7 +166,7 @@ def value_of_row(row: Mapping[str, Any]) -> str:
 
 
 def ends_of(row: Mapping[str, Any]) -> str:
-    """Format the ends of the row's interval, or say that there are too few data; without interval, return ``""``."""
+    """Format the ends of the row's interval, or the words for too few data; without an interval, return ``""``."""
     if row["interval"] == WHY_TOO_FEW:
         return WHY_TOO_FEW
     return "" if row["ci_high"] is None else f"[{row['ci_low']:.4f}, {row['ci_high']:.4f}]"
@@ -212,7 +212,7 @@ def declaration_text(declaration: Declaration) -> str:
 
 
 def range_text(declaration: Declaration) -> str:
-    """Describe the range of the values that a declaration's metrics can have, for example ``0 to 1``."""
+    """Describe the range of the possible values of a declaration's metrics, for example ``0 to 1``."""
     low, high = format_number(declaration.lowest), declaration.highest
     if math.isinf(declaration.lowest):
         return "any number"
@@ -221,7 +221,7 @@ def range_text(declaration: Declaration) -> str:
 
 
 def order_text(needs: NeedsOrder) -> str:
-    """Describe the tie settings that a declaration accepts, and why it refuses the default setting."""
+    """Describe the tie settings that a declaration accepts, and the reason why it refuses the default."""
     form = f" with {needs.form}" if needs.form else ""
     return (
         f"ties{form}: {NEED_AN_ORDER}; default {ORDERS[0]} ({ORDERS[1]} without an item column); expected is "
@@ -230,7 +230,7 @@ def order_text(needs: NeedsOrder) -> str:
 
 
 def preset_text(preset: Preset) -> str:
-    """Describe the settings of a preset and the results that it cannot reproduce, with one item per line."""
+    """Describe the settings of a preset, and the results that it cannot reproduce, one per line."""
     lines = [f"{preset.name}  as {preset.library}", "  definitions (the others keep their defaults)"]
     lines += [f"    {name}={value}" for name, value in preset.definitions.items()]
     lines.append("  metrics (a parameter in the text of a metric overrides this)")
@@ -243,7 +243,7 @@ def preset_text(preset: Preset) -> str:
 
 
 def default_texts(default: Default) -> tuple[str, str]:
-    """Return the plain metric text to which a preset's default applies, and the metric meant by the text."""
+    """Return the plain text of a metric to which a preset's default applies, and the metric's text with the default."""
     at = {True: "@k", False: "", None: "[@k]"}[default.cutoff]
     at = "" if CATALOG[default.metric].cutoff == "none" else at
     setting = f"{default.parameter}={default.value}" if default.value else default.parameter

@@ -1,8 +1,8 @@
-"""Differences and their tests, between two models on the same groups, between two days, or between two runs.
+"""Differences between two models on the same groups, two days or two runs, and their tests.
 
 A difference of means over one day is tested by pairs of groups, with exact moments. All other differences are tested by
 leaving out one part (fixed subset) of the groups at a time. A group is in the same part on all days and for all models,
-so the variation that the two values have in common cancels.
+so the common variation of the two values cancels.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _Columns: TypeAlias = dict[str, NDArray[Any]]
 
 
 class PairSums(NamedTuple):
-    """The sums over groups from which n differences between two models are tested. Shape of each: (n,).
+    """The sums over groups for the tests of n differences between two models. Shape of each: (n,).
 
-    d is the difference between the two models in one group. ``there`` is true where the states have these sums.
+    d is the difference between the two models in one group. ``there`` is true where the states contain these sums.
     ``n_above``, ``n_equal`` and ``n_below`` count groups by the sign of d, and ``n_pairs`` counts all groups with a d.
     ``n_unpaired`` counts groups for which only one model has a value. ``d`` is the sum of d, ``dd`` the sum of d², in
     the finest unit of exact sums.
@@ -53,7 +53,7 @@ class PairSums(NamedTuple):
 
     @classmethod
     def of(cls, there: NDArray[np.bool_], numbers: Floats) -> PairSums:
-        """Return the sums in ``numbers``: per pair of models, five counts, and two sums as six limbs (floats) each.
+        """Return the sums in ``numbers``: five counts and two sums of six limbs (floats) for each pair of models.
 
         Shape of ``numbers``: (n, 17).
         """
@@ -70,9 +70,9 @@ class PairSums(NamedTuple):
 class ComparisonColumns:
     """The differences between n candidates and their baselines, with the tests and the numbers of groups.
 
-    ``baseline`` has the baselines' values. ``n_groups`` and ``n_effective`` are each the smaller of the candidate's and
-    the baseline's number. ``errors`` has the three fields of :class:`~sparkrank.stats.ratios.StandardErrors`; its shape
-    is (3, n).
+    ``baseline`` contains the baselines' values. ``n_groups`` and ``n_effective`` each contain the smaller of the
+    candidate's and the baseline's number. ``errors`` contains the three fields of
+    :class:`~sparkrank.stats.ratios.StandardErrors`; its shape is (3, n).
     """
 
     difference: Floats
@@ -126,9 +126,9 @@ def compare_samples(
     level: float,
     pairs: PairSums | None = None,
 ) -> ComparisonColumns:
-    """Compute and test the differences ``candidates`` - ``baselines``.
+    """Return the differences ``candidates`` - ``baselines`` with their tests.
 
-    ``places`` has the indices of the n candidates and of their n baselines. A difference is tested by ``pairs`` of
+    ``places`` contains the indices of the n candidates and of their n baselines. A difference is tested by ``pairs`` of
     groups if these are given and if both values are defined in the same groups. All other differences are tested by
     parts, which are fixed subsets of the groups.
     """

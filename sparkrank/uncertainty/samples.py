@@ -1,4 +1,4 @@
-"""A sample is the groups of one model and one slice value.
+"""Samples: the groups of one model and one slice value.
 
 Metrics of many samples are read as columns from the merged states of a day or window.
 """
@@ -66,7 +66,7 @@ class Samples:
     def by_pooling(
         self, pooled: NDArray[np.bool_], columns_of: Callable[[Samples], dict[str, NDArray[Any]]]
     ) -> dict[str, NDArray[Any]]:
-        """Return the columns that ``columns_of`` computes from these samples.
+        """Return the columns computed by ``columns_of`` from these samples.
 
         In rows flagged ``pooled``, a group counts once for each of its pooled values, so it may count several times.
         The errors of these rows are therefore computed as for clusters.
@@ -91,13 +91,13 @@ class Samples:
         return np.array([np.nan if own is None else own.sum() for own in sizes], np.float64)
 
     def groups(self, metric: Metric) -> Floats:
-        """Return the number of groups behind each value, or NaN if rows have no group or groups were not counted."""
+        """Return the number of groups behind each value; NaN for rows without groups and for uncounted groups."""
         counted = self.rows(metric).n_groups
         return np.where(np.isnan(counted), self._groups(metric.judging), counted)
 
     @cached
     def n_effective(self, metric: Metric) -> Floats:
-        """Return the effective number of groups for each value. It is at most the actual number, and NaN if unknown."""
+        """Return the effective number of groups, at most their number, behind each value; NaN if unknown."""
         numbers = kind_of(metric).effective_numbers(self.merged, self.subjects, metric, clustered=self.clustered)
         groups = self._groups(metric.judging)
         return np.where(groups > 0, np.where(groups < numbers, groups, numbers), numbers)

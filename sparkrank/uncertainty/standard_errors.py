@@ -41,7 +41,7 @@ JACKKNIFE, PERCENTILES = "jackknife", "order statistics"
 
 
 def intervals_of(samples: Samples, plan: Plan, metric: Metric) -> Intervals:
-    """Return the interval of ``metric`` for each of the ``samples``. Without one, ``method`` has the reason."""
+    """Return the interval of ``metric`` for each of the ``samples``. Without an interval, ``method`` is the reason."""
     intervals = _of_one_look(samples, plan, metric)
     if plan.uncertainty.sequential:
         for place in np.flatnonzero(~np.isnan(intervals.low)).tolist():

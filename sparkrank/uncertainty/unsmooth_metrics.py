@@ -1,6 +1,6 @@
 """Intervals and tests of metrics for which the jackknife fails.
 
-These are values near a noise floor, and percentiles.
+The jackknife fails for values near a noise floor (the value by chance alone), and for percentiles.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TestWithErrors: TypeAlias = tuple[Difference, StandardErrors | None]
 def noise_interval(
     side: SubjectStates, metric: Metric, row: MetricRow, stderr: float, degrees: float, level: float
 ) -> Interval:
-    """Return the interval of a value with a noise floor, given ``stderr``, its standard error from the jackknife."""
+    """Return the interval of a value with a noise floor. ``stderr`` is its standard error by the jackknife."""
     mixed = kind_of(metric).mixed_values(metric, side)
     bias = 0.0 if mixed is None else bias_of_halves(mixed[0][0])
     ends = metric.declaration.range_of(metric)
@@ -41,7 +41,7 @@ def noise_interval(
 def percentile_interval(side: SubjectStates, metric: Metric, row: MetricRow, level: float) -> Interval:
     """Return the interval of a percentile, computed from parts (fixed subsets) of the groups.
 
-    The result is :data:`TOO_FEW` if there are too few groups, or if a day lacks the groups' values by part.
+    The result is :data:`TOO_FEW` for too few groups, or if a day lacks counts of the groups' values by part.
     """
     quantile = _quantile(side, metric, row, level)
     return TOO_FEW if quantile is None else quantile.interval
@@ -67,7 +67,7 @@ def percentile_test(
 def swapped_test(
     ours: SubjectStates, theirs: SubjectStates, metric: Metric, difference: float, level: float, effective: float
 ) -> TestWithErrors | None:
-    """Return the test of a difference between values with a noise floor. It exchanges fixed subsets of the groups.
+    """Return the test of a difference between values with a noise floor, by exchanges of fixed subsets of the groups.
 
     The result is None if a noise floor or a value on half of the groups is missing.
     """

@@ -1,1 +1,1 @@
-"""The way of rows to their buckets: hashing, partitioning, packing, and spilling to disk."""
+"""The shuffle of rows to their buckets: hashing, partitioning, packing, and spilling to disk."""

@@ -1,6 +1,6 @@
-"""The division of buckets into runs of whole groups. Small buckets share a run, and a large bucket takes several runs.
+"""The division of buckets into runs: tables of whole groups. Small buckets share a run; a large bucket has several.
 
-A bucket of very many rows is divided again by the hash of the key, so that only one run is in memory at a time.
+The rows of a very large bucket are divided again by the hash of the key, so that only one run is in memory at a time.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _LOW_BITS = np.uint64(HASHES - 1)  # the upper bits already decide buckets and p
 
 
 class Run:
-    """The rows of some buckets of ``store``, which are whole groups. ``sample`` has a few rows of a large run."""
+    """The rows of whole groups of some buckets of ``store``. ``sample`` contains a few rows of a large run."""
 
     def __init__(self, store: PieceStore, *buckets: int) -> None:
         self.rows = sum(map(store.rows, buckets))
@@ -45,7 +45,7 @@ class Run:
 
     @property
     def bytes_in_memory(self) -> int:
-        """The size of those rows of this run that the store already holds in memory, in bytes."""
+        """The bytes of those rows of this run that the store already has in memory."""
         return sum(map(self._store.bytes_in_memory, self._buckets))
 
     def table(self) -> pa.Table:
@@ -65,7 +65,7 @@ class Run:
 def sample_of(piece: pa.RecordBatch, schema: pa.Schema) -> pa.Table:
     """Return a table of some rows of ``piece`` (a record batch), with the columns of ``schema``.
 
-    They are copied, so ``piece`` can be freed.
+    The rows are copied, so ``piece`` can be freed.
     """
     some = pa.Table.from_batches([piece]).take(pa.array(range(min(SAMPLED_ROWS, piece.num_rows))))
     return join_pieces(some.combine_chunks().to_batches(), schema)
@@ -77,9 +77,9 @@ def small_together(store: PieceStore, buckets: Iterable[int]) -> Iterator[list[i
 
 
 def runs_of(store: PieceStore, buckets: Sequence[int], inner: Callable[[], PieceStore]) -> Iterator[Run]:
-    """Yield one run for all ``buckets``, or several runs for one large bucket.
+    """Yield one run for all ``buckets``, or several runs if ``buckets`` is one large bucket.
 
-    ``inner`` makes a store for the latter.
+    ``inner`` makes the store for the runs of a large bucket.
     """
     whole = Run(store, *buckets)
     if whole.rows <= RUN_ROWS:
@@ -109,7 +109,7 @@ def _hashes(piece: pa.RecordBatch) -> Ints:
 def runs_of_hashes(counts: Ints) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint16]], int]:
     """Divide hashes into runs, given the number of rows of each hash in ``counts``.
 
-    Return the run of each hash and the number of runs. Hashes of large groups are in runs separate from the others.
+    Return the run of each hash and the number of runs. Hashes of large groups are in runs separate from other hashes.
     """
     run_of_hash, runs = np.zeros(len(counts), np.uint16), 0
     for large in (True, False):

@@ -50,7 +50,7 @@ _NO_ROWS = np.empty(0, np.uint16)
 
 
 def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Cut a split into one record batch per bucket. Yield the number and the batch of each bucket that has rows.
+    """Cut the ``rows`` of a split into one record batch per bucket. Yield the number and the batch of each with rows.
 
     Columns with few distinct strings get dictionaries. With ``code_texts``, so do columns with many repeated strings.
     """
@@ -63,7 +63,7 @@ def pieces_by_bucket(rows: pa.Table, buckets: int, code_texts: bool = True) -> I
 
 
 def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Cut a split into one record batch per task, or per bucket if a task has few buckets of texts.
+    """Cut the ``rows`` of a split into one record batch per task, or per bucket if a task has few buckets of texts.
 
     Yield the number of the first bucket of each batch, and the batch.
     """
@@ -90,13 +90,13 @@ def pieces_by_task(rows: pa.Table, buckets: int, tasks: int) -> Iterator[tuple[i
 
 
 def bucket_sizes(piece: pa.RecordBatch) -> Ints | None:
-    """Return the number of rows in each bucket of ``piece``, in the order of buckets, or None for a single bucket."""
+    """Return the number of rows in each bucket of ``piece``, in the order of buckets; None for a single bucket."""
     sizes = (piece.schema.metadata or {}).get(_SIZES)
     return None if sizes is None else np.frombuffer(sizes, np.int32)
 
 
 def buckets_of_piece(bucket: int, piece: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Cut ``piece``, whose first bucket is ``bucket``, without copying. Yield each bucket's number and rows."""
+    """Cut ``piece``, whose first bucket is ``bucket``, without a copy. Yield the number and the rows of each bucket."""
     sizes = bucket_sizes(piece)
     if sizes is None:
         yield bucket, piece
@@ -113,7 +113,7 @@ def buckets_of_piece(bucket: int, piece: pa.RecordBatch) -> Iterator[tuple[int, 
 def buckets_of_pieces(
     bucket: int, pieces: Sequence[pa.RecordBatch], schema: pa.Schema
 ) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Join ``pieces`` that all begin with ``bucket``, and cut them. Yield the number and the rows of each bucket.
+    """Join ``pieces`` that all begin with ``bucket``, and cut the result. Yield the number and the rows of each bucket.
 
     The pieces must all be of one input (:func:`side_of`).
     """
@@ -241,13 +241,13 @@ def pack_pieces(pieces: Iterable[pa.RecordBatch]) -> pa.Array:
 
 
 def join_pieces(pieces: Sequence[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """Return ``pieces`` as one table with ``schema``, lists first. Keys may be dictionary-encoded."""
+    """Return ``pieces`` as one table with ``schema``, with the rows of lists first. Keys may be dictionary-encoded."""
     agreed = _with_narrow_labels(solved_schema(schema, pieces), pieces)
     return pa.concat_tables([_joined(side, agreed) for side in by_side(pieces)] or [agreed.empty_table()])
 
 
 def by_side(pieces: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
-    """Return the ``pieces`` by side: those of the lists, then those of the truth and of each table of the past."""
+    """Return the ``pieces`` by input: those of the lists, then those of the truth and of each table of the past."""
     sides: defaultdict[tuple[int, ...], list[pa.RecordBatch]] = defaultdict(list)
     for piece in pieces:
         sides[side_of(piece)].append(piece)
@@ -255,9 +255,9 @@ def by_side(pieces: Sequence[pa.RecordBatch]) -> list[list[pa.RecordBatch]]:
 
 
 def side_of(piece: pa.RecordBatch) -> tuple[int, ...]:
-    """Return a sort key for the side (lists, truth or past) of the first row of ``piece``. Lists sort first.
+    """Return a sort key for the input (lists, truth or past) of the rows of ``piece``. Lists sort first.
 
-    Rows without a propensity have a key of their own.
+    Rows with and without a propensity have different keys.
     """
     names = piece.schema.names
     sides = [int(piece[name][0].as_py()) for name in (PAST, TRUTH) if piece.num_rows and name in names]

@@ -23,7 +23,7 @@ _NARROW = 32  # bits
 
 
 def partition_rows(rows: pa.Table, buckets: Unsigned, count: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Divide ``rows`` by bucket. Yield the number and the rows, in their original order, of each non-empty bucket."""
+    """Divide ``rows`` into ``count`` buckets. Yield each non-empty bucket's number and rows, in their order."""
     yield from parts_of(*rows_by_bucket(rows, buckets, count))
 
 
@@ -91,7 +91,7 @@ def _scattered(rows: pa.Table, buckets: Unsigned, count: int) -> tuple[pa.Table,
 
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
-    """Return whether ``column`` has only non-null numbers or bits, at least one.
+    """Return whether ``column`` contains only non-null numbers or bits, at least one.
 
     Compiled loops can copy only such columns.
     """

@@ -16,8 +16,8 @@ from sparkrank.engines.shuffle.packing import join_pieces
 def joined_in_turn(pieces: Iterable[pa.RecordBatch], rows: int, schema: pa.Schema) -> pa.Table:
     """Return ``pieces`` as one table, like ``join_pieces``, but copy one piece at a time.
 
-    A constant integer key column takes one byte per row. ``rows`` is the total number of rows, for which memory is
-    allocated in advance.
+    A key column with one integer uses one byte per row. Memory for ``rows``, the number of all rows, is allocated in
+    advance.
     """
     keys = key_columns(schema.empty_table())
     columns = [_column(field, rows, field.name in keys) for field in schema]

@@ -1,4 +1,4 @@
-"""The pieces (record batches) that arrive in a task. Small pieces are joined before they are cut into buckets."""
+"""The queue of pieces (record batches) in a task. Small pieces are joined before they are cut into buckets."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Generation:
 
 
 class LazyFile:
-    """A file from :func:`unnamed_file` that is created only at the first write, because few tasks write."""
+    """A file of :func:`unnamed_file` that the first write creates, because few tasks write."""
 
     def __init__(self) -> None:
         self._file: BinaryIO | None = None
@@ -62,11 +62,11 @@ class LazyFile:
 
 
 class PieceStore:
-    """A store of the record batches (pieces) of every bucket. Beyond ``row_memory`` bytes, they are in ``file``.
+    """A store of the record batches (pieces) of every bucket. Pieces beyond ``row_memory`` bytes are in ``file``.
 
     To spill, the store joins the oldest pieces by bucket and writes the results. Meanwhile, other threads may add
     pieces of as many bytes. The file is not memory-mapped, because mapped pages would count as memory of the process.
-    The rows of all pieces have ``schema``.
+    All pieces have the columns of ``schema``.
     """
 
     def __init__(self, schema: pa.Schema, file: BinaryIO | LazyFile, row_memory: int) -> None:
@@ -121,7 +121,7 @@ class PieceStore:
         return self._bytes_ever / max(self._rows.total(), 1)
 
     def forget(self) -> None:
-        """Drop all pieces in memory. They are of no more use after memory has run out."""
+        """Drop all pieces in memory, which are of no use after memory has run out."""
         self._in_memory.clear()
 
     def pieces(self, bucket: int, *, keep: bool = False) -> Iterator[pa.RecordBatch]:
@@ -162,7 +162,7 @@ class PieceStore:
 
 
 def in_runs(items: Iterable[T], size: Callable[[T], float], most: float) -> Iterator[list[T]]:
-    """Divide ``items``, in order, into lists of total size up to ``most``. A larger item gets a separate list."""
+    """Divide ``items``, in order, into lists with a total ``size`` up to ``most``. A larger item is alone in a list."""
     run: list[T] = []
     total = 0.0
     for item in items:

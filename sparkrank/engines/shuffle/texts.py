@@ -18,7 +18,7 @@ _WIDTHS = ((1 << 7, pa.int8()), (1 << 15, pa.int16()), (1 << 31, pa.int32()))
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a column's values, whether or not the column is dictionary-encoded."""
+    """Return the type of the values of a column of type ``kind``, which may be dictionary-encoded."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
@@ -29,7 +29,7 @@ def decoded(rows: pa.Table) -> pa.Table:
 
 
 def in_one_array(rows: pa.Table) -> pa.Table:
-    """Return ``rows`` with every string column in one chunk, as hashing, sampling and moving strings require."""
+    """Return ``rows`` with every string column in one chunk, as required for hashing, sampling and moving strings."""
     for index, field in enumerate(rows.schema):
         if is_text(field.type):
             rows = rows.set_column(index, field.name, one_array(rows[index]))
@@ -39,7 +39,7 @@ def in_one_array(rows: pa.Table) -> pa.Table:
 def few_coded(rows: pa.Table) -> pa.Table:
     """Return ``rows`` with a dictionary for each column that has few distinct strings in a sample.
 
-    Codes move faster.
+    Codes are faster to move.
     """
     for index, field in enumerate(rows.schema):
         if is_text(field.type) and rows.num_rows:
@@ -58,7 +58,7 @@ def _narrow_coded(codes: pa.Array, texts: pa.Array) -> pa.DictionaryArray:
 
 
 def with_own_texts(piece: pa.RecordBatch, code_texts: bool) -> pa.RecordBatch:
-    """Return ``piece`` with new dictionaries where strings repeat. With ``code_texts``, plain strings get some, too."""
+    """Return ``piece`` with new dictionaries where strings repeat; with ``code_texts``, also in plain columns."""
     columns = [_own(column, code_texts) for column in piece.columns]
     return pa.record_batch(columns, piece.schema.names)
 

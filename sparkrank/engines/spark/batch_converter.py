@@ -1,4 +1,4 @@
-"""The columns with roles that Spark sends to tasks as they are. Tasks convert them to bucket rows with Arrow."""
+"""The conversion of columns to bucket rows: Spark sends columns with roles to tasks, and Arrow converts them there."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class FrameSide:
 
     @cached_property
     def inner_places(self) -> dict[str, Place]:
-        """The place of each role column that is inside another column."""
+        """The place of each column with a role that is inside another column, by name."""
         return places(self.roles, {field.name: _shape(field) for field in self._stored}, self.what)
 
     @cached_property
@@ -55,7 +55,7 @@ class FrameSide:
         return pa.schema([field.with_metadata({TYPE_NAME: name}) for field, name in fields])
 
     def leaf(self, name: str) -> tuple[Leaf, tuple[PathStep, ...]]:
-        """Return the path of the values that Spark sends for the role column ``name``, and the steps left to tasks."""
+        """Return the path of the values that Spark sends for the column ``name``, and the further steps in tasks."""
         place = self.inner_places.get(name, Place(name, ()))
         leaf, steps = [place.column], list(place.steps)
         while steps and (names := _names_in(steps[0])):
@@ -64,9 +64,9 @@ class FrameSide:
         return tuple(leaf), tuple(steps)
 
     def sent(self, plan: Plan, schema: pa.Schema) -> tuple[DataFrame, BatchConverter]:
-        """Return the rows to send, and their converter to bucket rows.
+        """Return the rows that Spark sends, and the converter of these rows to bucket rows.
 
-        ``schema`` is that of the bucket rows of all inputs.
+        ``schema`` is the schema of the bucket rows of all inputs.
         """
         leaves: dict[Leaf, str] = {}
         at, columns = {}, []
@@ -99,13 +99,13 @@ def _names_in(step: PathStep) -> list[str]:
 
 
 def column_of(leaf: Leaf) -> Column:
-    """Return the column of ``leaf``, or the field inside it to which ``leaf`` leads. Spark sends only that."""
+    """Return the column of ``leaf``, or the field inside the column at the end of ``leaf``: all that Spark sends."""
     column, *names = leaf
     return functools.reduce(Column.getItem, names, named(column))
 
 
 def _without_collation(column: Column, kind: pa.DataType) -> Column:
-    """Return ``column`` with plain strings, which are equal only if their bytes are, if ``kind`` has texts."""
+    """Return ``column`` with plain strings, which are equal only if their bytes are, if ``kind`` contains texts."""
     if is_array(kind) and pa.types.is_string(kind.value_type):
         return column.cast("array<string>")
     return column.cast("string") if pa.types.is_string(kind) else column
@@ -115,7 +115,7 @@ def _without_collation(column: Column, kind: pa.DataType) -> Column:
 class BatchConverter:
     """A converter of batches of one input, with the schema ``sent``, to bucket rows with ``schema``.
 
-    ``at`` has the place of each column of ``roles`` in the batches.
+    ``at`` maps each column of ``roles`` to its place in the batches.
     """
 
     sent: pa.Schema

@@ -1,4 +1,4 @@
-"""The way of the rows of any DataFrame to tasks, as Arrow batches of limited size. The tasks join these into tables."""
+"""The sending of a DataFrame's rows to tasks, as Arrow batches of limited size. The tasks join these into tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _OUR_LIMITS = {str(limit) for limit in (BYTES_OF_PIECES, NO_LIMIT)}
 
 @contextmanager
 def batches_of(spark: SparkSession, most_bytes: int) -> Iterator[Refusal | None]:
-    """Limit Arrow batches to ``most_bytes`` bytes inside a ``with`` block. Yield the session's refusal, or else None.
+    """Limit Arrow batches to ``most_bytes`` bytes inside a ``with`` block. Yield the refusal of the session, or None.
 
     :data:`NO_LIMIT` is applied only in a session that limits the rows per batch.
     """
@@ -85,7 +85,7 @@ def named(name: str) -> Column:
 
 
 def arrow_type(kind: T.DataType) -> pa.DataType:
-    """Return the Arrow type for values of the Spark type ``kind``. It does not depend on the session's settings.
+    """Return the Arrow type for the Spark type ``kind``, which does not depend on the session's settings.
 
     The result for a type that Arrow lacks, such as some intervals, is a struct without fields.
     """
@@ -116,7 +116,7 @@ def arrow_schema(rows: DataFrame) -> pa.Schema:
 
 
 def arrow_batches(rows: DataFrame, context: SparkContext) -> RDD[bytes] | None:
-    """Return ``rows`` as Arrow batches without a schema, by a private method of Spark, or None if it cannot be used.
+    """Return ``rows`` as Arrow batches without a schema, by a private method of Spark; None without this method.
 
     The method is not used if it does not exist, if the driver's environment has ``SPARKRANK_PRIVATE_SPARK=0``, or if
     the batches might not match :func:`arrow_schema`. Call this function inside :func:`settings_in_tasks`.
@@ -186,7 +186,7 @@ def gathered_rows(
 ) -> Iterator[pa.Table]:
     """Yield ``batches`` joined into tables of about :data:`GATHERED_ROWS` rows or :data:`GATHERED_BYTES` bytes.
 
-    ``rows_in`` returns how many rows a batch counts for, such as the number of elements in its arrays.
+    ``rows_in`` returns the number of rows that a batch counts as, such as the number of elements in its arrays.
     """
     tune_worker()
     gathered: list[pa.RecordBatch] = []

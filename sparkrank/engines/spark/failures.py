@@ -49,7 +49,7 @@ _IN_JVM = re.compile(r"^An error occurred while calling .*\n: (\S.*)$", re.MULTI
 
 @contextmanager
 def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
-    """Raise errors from tasks again as :class:`SparkrankError`, inside a ``with`` block.
+    """Convert errors of tasks inside a ``with`` block to :class:`SparkrankError`.
 
     Unreadable files and values that make SQL fail become :class:`InputError`. Unknown errors pass unchanged.
     """
@@ -88,7 +88,7 @@ def task_errors(spark: SparkSession | None = None) -> Iterator[None]:
 def reason_of(error: Exception) -> str:
     """Return the type and message of ``error`` in one line.
 
-    If a task has failed, they are those of the task's error.
+    If a task has failed, the type and message are those of the task's error.
     """
     text = str(error)
     for pattern in (_IN_WORKER, _CONDITION):
@@ -104,7 +104,7 @@ def reason_of(error: Exception) -> str:
 
 @contextmanager
 def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
-    """Raise errors in reading the input ``name`` again as InputError, inside a ``with`` block.
+    """Convert errors of reading the input ``name`` inside a ``with`` block to :class:`InputError`.
 
     If the JVM has ended, errors pass unchanged.
     """
@@ -125,7 +125,7 @@ def reading_errors(name: str, kind: str, what: str) -> Iterator[None]:
 
 @contextmanager
 def condition_errors(what: str, condition: str) -> Iterator[None]:
-    """Raise errors in the SQL of ``condition`` as :class:`SpecError`, inside a ``with`` block."""
+    """Convert errors in the SQL of ``condition`` inside a ``with`` block to :class:`SpecError`."""
     try:
         yield
     except Exception as error:

@@ -1,4 +1,4 @@
-"""DataFrames and bucketed tables that are nothing but local Parquet files, so that Arrow may read the files instead.
+"""DataFrames and bucketed tables that only scan local Parquet files, so that Arrow may read the files instead.
 
 No public method shows what a DataFrame does with the files of ``DataFrame.inputFiles``, so this module reads the plan
 through Spark's private interface. A plan with any unknown step is left to Spark, which reads the same rows more slowly.
@@ -52,7 +52,7 @@ _DECRYPTION = "parquet.crypto.factory.class"
 
 @dataclass(frozen=True)
 class FileScan:
-    """The scan of all local Parquet files of ``frame``, which are in the folder ``root``, or are that file.
+    """A scan of all Parquet files of ``frame``, which are in the local folder ``root``, or are that file.
 
     The files had ``size`` bytes when Spark listed them. ``partitions`` are those that a catalog has, as Spark shows
     them, and ``partition_types`` are the types of their columns. Spark wrote the files of a bucketed table into
@@ -71,7 +71,7 @@ class FileScan:
     def of_table(cls, side: SideRows, spark: SparkSession) -> FileScan | None:
         """Return the scan of the table of ``side``, without files of partitions where its condition is never true.
 
-        None if the table is not bucketed, or reading it may be more than a scan.
+        The result is None if the table is not bucketed, or if reading it may be more than a scan.
         """
         try:
             scan = cls.of(frame_of_table(side, spark), side.where)
@@ -81,9 +81,9 @@ class FileScan:
 
     @classmethod
     def of(cls, frame: DataFrame, where: str | None = None) -> FileScan | None:
-        """Return the scan that ``frame`` consists of, perhaps of some columns only.
+        """Return the scan, perhaps of only some columns, of which ``frame`` consists.
 
-        None if it may do more than scan.
+        The result is None if ``frame`` may do more than scan.
         """
         spark = frame.sparkSession
         if os.environ.get("SPARKRANK_PRIVATE_SPARK") == "0" or is_connect(spark):

@@ -1,7 +1,7 @@
 """The reading of files for the frame lane. Spark reads exactly the files that the other lanes list.
 
-Spark gets the names of folders, because it would look up each of thousands of files in a task. Only if a folder has
-other files too does Spark get the names of all files.
+Spark gets the names of folders, because it would look up each of thousands of files in a task. If a folder contains
+other files too, Spark gets the names of all files.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _INFERENCE = "spark.sql.sources.partitionColumnTypeInference.enabled"
 
 
 def infers(partition_types: PartitionTypes, spark: SparkSession | None) -> bool:
-    """Return whether values in folder names get inferred types, not strings. A setting of ``spark`` may prevent it."""
+    """Return whether the types of values in folder names are inferred. A setting of ``spark`` may prevent this."""
     if partition_types == "text":
         return False
     return spark is None or (setting(spark, _INFERENCE) or "true").lower() == "true"
@@ -68,7 +68,7 @@ def frame_of_files(
 ) -> DataFrame:
     """Read the files at ``path`` in a format of :data:`FILE_FORMATS`. Messages call the files ``what``.
 
-    ``where`` is not applied, but files must have the columns it names. ``opened`` has files that are already listed.
+    ``where`` is not applied, but the files must have its columns. ``opened`` contains files that are already listed.
     """
     given = {name.lower(): value for name, value in (options or {}).items()}
     reader = _reader(spark, kind, options or {}, schema)

@@ -51,7 +51,7 @@ SentRows: TypeAlias = tuple[DataFrame, BatchConverter]  # rows, and how tasks tu
 
 
 def evaluate_frame(sides: Sequence[FrameSide], plan: Plan, buckets: int, files: GroupFiles | None = None) -> PassResult:
-    """Evaluate the rows of all inputs (``sides``) in one pass. The inputs must have been checked."""
+    """Evaluate the rows of all inputs (``sides``) in one pass. The caller has checked the inputs."""
     spark, roles, schema = sides[0].frame.sparkSession, sides[0].roles, framed_schema(sides, plan)
     parts = [side.sent(plan, schema) for side in sides]
     shortened: AbstractContextManager[None] = nullcontext()
@@ -95,7 +95,7 @@ def _evaluated(parts: Sequence[SentRows], work: Work) -> PassResult:
 
 
 def pairs_of(batches: RDD[bytes], sent: BatchConverter, buckets: int) -> RDD[Pair]:
-    """Cut the rows of ``batches`` into pairs of a bucket and a piece, in the tasks that make the batches."""
+    """Cut the rows of ``batches`` into pairs (bucket, piece) in the tasks that make the batches."""
     return batches.mapPartitions(lambda packed: partition_to_pairs(sent.read(packed), buckets))
 
 
@@ -111,7 +111,7 @@ def framed_schema(sides: Sequence[FrameSide], plan: Plan) -> pa.Schema:
 
 
 def pick_from_frames(sides: Sequence[FrameSide], plan: Plan, keys: GroupKeys | None, pick: Pick) -> list[pa.Table]:
-    """Apply the function ``pick`` in tasks to all rows, or to rows of the groups ``keys``.
+    """Apply the function ``pick`` (from tables to tables) in tasks to all rows, or to rows of the groups ``keys``.
 
     Return the non-empty tables.
     """

@@ -39,7 +39,7 @@ SAMPLED_ROWS = 1000
 class FrameLane:
     """The lane for Spark DataFrames.
 
-    ``frames`` has a DataFrame for the input, or one for each model, and one for the truth if there is any.
+    ``frames`` contains a DataFrame for the input, or one for each model, and one for the truth if there is any.
     """
 
     name: ClassVar[str] = "frame"

@@ -1,4 +1,4 @@
-"""The results of all tasks together: the states of the day, its exact bins, and the group table."""
+"""The result of all tasks together: the states of the day, its exact bins, and the group table."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ States: TypeAlias = tuple[bytes | pa.Buffer | None, bytes | None]  # packed stat
 
 
 def read_at_once(parts: int, plan: Plan, files: GroupFiles | None) -> bool:
-    """Return whether tasks return only states and file names, in ``parts`` rows that the driver can merge at once."""
+    """Return whether the driver can merge the tasks' results at once: ``parts`` rows of only states and file names."""
     return parts <= fan_in(plan) and not exact_metrics(plan) and (files is not None or not plan.group_table)
 
 
 def gather_states(rows: Iterable[States], files: GroupFiles | None) -> PassResult:
-    """Return the result from all buckets, with the states of all ``rows`` merged.
+    """Return the result of all buckets, with the merged states of all ``rows``.
 
     Call this only if :func:`read_at_once` is true.
     """
@@ -56,7 +56,7 @@ def gather_states(rows: Iterable[States], files: GroupFiles | None) -> PassResul
 def gather(
     results: DataFrame, parts: int, plan: Plan, group_schema: T.StructType | None, files: GroupFiles | None
 ) -> PassResult:
-    """Return the result from all buckets, given the tasks' ``results``, which are rows of type :data:`RESULT_TYPE`.
+    """Return the result of all buckets from the tasks' ``results``, which are rows of type :data:`RESULT_TYPE`.
 
     ``parts`` is the number of rows with states. ``group_schema`` requests the group table, which is a DataFrame unless
     tasks have written the table to ``files``.

@@ -1,4 +1,4 @@
-"""Exact metrics of a day with too many distinct scores for one process, computed on Spark by ranges of scores.
+"""Exact metrics of a day with more distinct scores than fit in one process. Spark computes them by ranges of scores.
 
 Tasks divide the bins by range, and each range is merged by one task. The driver then sends each range the totals of the
 ranges with higher scores.
@@ -70,7 +70,7 @@ class ExactDay:
     def solved(self) -> ExactBins:
         """Return the exact bins (one for each distinct score), as terms of each metric and rows of ``blocks``.
 
-        For each model and slice value, the result also has the number of bins and a histogram with coarser bins.
+        For each model and slice value, the result also contains the number of bins and a histogram with coarser bins.
         """
         totals = _by_range(self._merged.select("score_range", "totals"))
         sweeper = packed_once(partial(_sweep, self._ranges, self._exact, places(self._ranges, totals)))

@@ -1,4 +1,4 @@
-"""The lane (way of running an evaluation) ``scan``: Arrow reads files inside Spark tasks, and Spark shuffles bytes."""
+"""The evaluation of the lane ``scan``: Arrow reads files inside Spark tasks, and Spark shuffles bytes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def evaluate_scan(
     files: GroupFiles | None = None,
     colocation: Colocation | None = None,
 ) -> PassResult:
-    """Evaluate the inputs ``sides``, which must have been checked. If ``files`` is given, tasks write groups there.
+    """Evaluate the inputs ``sides``, which the caller has checked. If ``files`` is given, tasks write groups there.
 
     If ``colocation`` is given, each task evaluates the files that it reads.
     """
@@ -111,7 +111,7 @@ def _evaluated_by_files(
 
 
 def pairs_of(context: SparkContext, sides: Sides, plan: Plan, buckets: int) -> RDD[Pair]:
-    """Return the rows of the inputs (``sides``) as pairs of a bucket and a piece, which is a record batch as bytes.
+    """Return the rows of the inputs (``sides``) as pairs of a bucket and a piece (a record batch as bytes).
 
     A separate task reads and cuts each split of the files.
     """

@@ -1,4 +1,4 @@
-"""The features that a Spark session permits. Only this module asks, and sparkrank continues after a refusal."""
+"""The features that a Spark session permits. Only this module asks for them. A refusal stops no evaluation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _UNKNOWN_SETTING = "SQL_CONF_NOT_FOUND"
 
 @dataclass(frozen=True)
 class SessionFeatures:
-    """The features of a session for an evaluation: a ``context`` if RDDs are needed and available, and ``refusals``."""
+    """The features of a session: a ``context`` if the plan needs RDDs and the session has them, and ``refusals``."""
 
     context: SparkContext | None = None
     refusals: tuple[Refusal, ...] = ()
@@ -86,7 +86,7 @@ def core_count(spark: SparkSession) -> int | None:
 
 
 def setting(spark: SparkSession, name: str, *default: str | None) -> str | None:
-    """Return the value of setting ``name``, or ``default`` if unset, or None if the session hides its settings."""
+    """Return the value of the setting ``name``, ``default`` if unset, or None if the session hides its settings."""
     return _answer(lambda: spark.conf.get(name, *default))[0]
 
 
@@ -102,7 +102,7 @@ def is_made_active(spark: SparkSession) -> bool:
 
 @contextmanager
 def setting_as(spark: SparkSession, name: str, value: str) -> Iterator[str | None]:
-    """Give the setting ``name`` a ``value`` inside a ``with`` block. Yield the reason if the session refuses, or None.
+    """Set ``name`` to ``value`` inside a ``with`` block. Yield the session's reason for a refusal, or None.
 
     The last of overlapping evaluations restores the setting.
     """
@@ -140,7 +140,7 @@ _held: dict[tuple[int, str], _Held] = {}  # by session and setting
 
 
 def set_where_permitted(spark: SparkSession, name: str, value: str) -> tuple[Callable[[], object], str | None]:
-    """Set ``name`` to ``value``. Return a function that undoes this, and the reason if the session refuses."""
+    """Set ``name`` to ``value``. Return a function that undoes this, and the reason for a refusal, or None."""
 
     def change() -> Callable[[], object]:
         before = spark.conf.get(name, None)  # None where the session has Spark's default
@@ -152,12 +152,12 @@ def set_where_permitted(spark: SparkSession, name: str, value: str) -> tuple[Cal
 
 
 def refused_batches(because: str) -> Refusal:
-    """Return the refusal to report if the session does not allow a size of Arrow batches. ``because`` is its reason."""
+    """Return the refusal of a size of Arrow batches. ``because`` is the session's reason."""
     return Refusal("a size of Arrow batches", because, _OTHER_BATCHES, is_usual=_UNKNOWN_SETTING in because)
 
 
 def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], Batches]:
-    """Return ``function``, from batches to batches, in a form whose pickled bytes are the same every time."""
+    """Return ``function`` (from batches to batches) in a form with the same pickled bytes every time."""
     # Spark Connect pickles a function each time a query has it, and finds cached rows only by an identical plan.
     from pyspark import cloudpickle
 
@@ -173,5 +173,5 @@ def packed_once(function: Callable[[Batches], Batches]) -> Callable[[Batches], B
 
 
 def why_not_cached(rows: DataFrame) -> str | None:
-    """Ask Spark to cache ``rows`` once computed. Return the session's reason if it refuses, and None otherwise."""
+    """Ask Spark to cache ``rows`` once computed. Return the session's reason for a refusal, or None."""
     return _answer(rows.persist)[1]

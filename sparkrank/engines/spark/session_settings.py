@@ -1,4 +1,4 @@
-"""Session settings that can change a result, and are therefore recorded in ``spec_hash``, in ``runs`` and in states."""
+"""Session settings that can change a result. For this reason, ``spec_hash``, ``runs`` and states include them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _RARE_KINDS = ("spark.sql.legacy.", "spark.sql.ansi.", "spark.sql.parser.")
 def settings_read(
     frame: DataFrame, roles: Roles, condition: str | None, is_view: bool, is_text: bool, own_zone: bool
 ) -> dict[str, str]:
-    """Return the session settings that the rows of ``frame`` may depend on.
+    """Return the session settings on which the rows of ``frame`` may depend.
 
     The rows of a view may depend on all settings.
     """
@@ -101,7 +101,7 @@ def time_zone(spark: SparkSession | None, zone: str | None) -> Iterator[None]:
 
 
 def shown_setting(spark: SparkSession, name: str) -> str:
-    """Return the value of setting ``name``, or :data:`HIDDEN` if hidden. SQL always reveals the time zone."""
+    """Return the value of the setting ``name``, or :data:`HIDDEN` if hidden. SQL always reveals the time zone."""
     value = setting(spark, name)
     if value is None and name == ZONE:
         return str(spark.sql("SELECT current_timezone()").toArrow().column(0)[0])

@@ -1,4 +1,4 @@
-"""The sending of a table of items to the workers of a Spark session, once: as a broadcast variable or a file.
+"""The sending of a table of items to the workers of a Spark session, as a broadcast variable or a file.
 
 Sessions without a context, such as those of Spark Connect, get the file.
 """
@@ -73,7 +73,7 @@ def _table_in(name: str) -> ItemTable:
 
 
 def shared_items(spark: SparkSession, items: ItemTable) -> ItemValues:
-    """Send ``items`` to the workers of ``spark``, and return the reference that a plan has to them."""
+    """Send ``items`` to the workers of ``spark``, and return a reference to them for the plan."""
     context, _ = context_of_rdds(spark)
     if context is not None:
         return BroadcastItems(context.broadcast(items), items)

@@ -1,6 +1,6 @@
 """The shuffle of pieces by Spark, as RDD pairs or DataFrame rows. The tasks that receive them evaluate them.
 
-A piece holds rows that one task has read, for one bucket or a range of buckets, as an Arrow stream.
+A piece is an Arrow stream of rows that one task has read, for one bucket or a range of buckets.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Work:
 
     @property
     def solve(self) -> Callable[[Iterable[Pair]], Iterator[Result]]:
-        """A function that evaluates all pieces received by one task, and yields results."""
+        """The function that evaluates all pieces received by one task, and yields results."""
         return functools.partial(solve_pieces, schema=self.schema, plan=self.plan, files=self.files)
 
 
@@ -97,7 +97,7 @@ def solve_rows(pieces: DataFrame, work: Work) -> PassResult:
 
 
 def solve_pairs(pairs: RDD[Pair], spark: SparkSession, work: Work, sources: Sequence[RDD[Any]] = ()) -> PassResult:
-    """Shuffle ``pairs`` and evaluate their buckets. Shuffle files newer than ``sources`` are removed after use."""
+    """Shuffle ``pairs`` and evaluate their buckets. Shuffle files newer than the RDDs ``sources`` are then removed."""
     results = _solved_pairs(shuffled_pairs(pairs, work.buckets), work.solve)
     with ExitStack() as stack:
         stack.callback(remove_shuffled, results, *sources)
@@ -140,7 +140,7 @@ def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Pair]:
 
 
 def remove_shuffled(results: RDD[Any], *sources: RDD[Any]) -> None:
-    """Remove the shuffle files of ``results``. Files older than ``sources`` may belong to the user and are kept."""
+    """Remove the shuffle files of ``results``. Files older than ``sources`` (RDDs) may be the user's and are kept."""
     # Spark keeps these files until Java collects garbage, which rarely happens in a large heap
     try:
         if getattr(results.ctx, "_jsc", results) is None:  # a session that was stopped has removed them

@@ -1,4 +1,4 @@
-"""Tables of Spark's catalogs: its own catalog, Hive's metastore, and catalogs that begin the name of a table."""
+"""Tables of Spark's catalogs: its own catalog, Hive's metastore, and catalogs named at the start of a table's name."""
 
 from __future__ import annotations
 

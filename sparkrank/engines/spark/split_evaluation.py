@@ -1,7 +1,7 @@
 """The evaluation of splits of whole groups in the Spark tasks that read the splits. No rows are shuffled.
 
-Only results travel: states, and the hashes of group keys, by which shared keys are found. The driver compares the
-hashes of a small day, and tasks those of a large one.
+Tasks send only results: states, and the hashes of group keys, by which keys in several splits are found. The driver
+compares the hashes of a small day, and tasks those of a large day.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class SplitEvaluation:
     files: GroupFiles | None = None
 
     def solve_rows(self, rows: DataFrame, evaluate: Callable[[Batches], Results]) -> PassResult:
-        """Evaluate ``rows`` with ``evaluate``, which gets the batches of a task."""
+        """Evaluate ``rows`` by calling ``evaluate`` with the batches of each task."""
         solve, schema = self._solve, self._schema
 
         def solved(batches: Batches) -> Batches:
@@ -95,7 +95,7 @@ class SplitEvaluation:
     def solve_partitions(
         self, rows: RDD[Any], spark: SparkSession, evaluate: Callable[[Iterable[Any]], Results]
     ) -> PassResult:
-        """Evaluate the partitions of ``rows`` with ``evaluate``."""
+        """Evaluate ``rows`` by calling ``evaluate`` with the elements of each partition."""
         solve, names = self._solve, self._type.names
         results = rows.mapPartitions(lambda of_task: solve(evaluate(of_task)))
         if self._is_small:
@@ -112,7 +112,7 @@ class SplitEvaluation:
     ) -> PassResult:
         """Evaluate each element of ``work`` in a separate task.
 
-        If there is a ``context``, it sends the element as an RDD.
+        If ``context`` is given, the elements are sent as an RDD.
         """
         how = replace(self, tasks=max(1, len(work)))
         if context is not None:

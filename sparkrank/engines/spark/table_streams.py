@@ -25,5 +25,5 @@ def streams_of(tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 
 def tables_of_streams(rows: DataFrame) -> list[pa.Table]:
-    """Return all tables that ``rows`` hold as bytes, in no particular order."""
+    """Return all tables that ``rows`` contain as bytes, in no particular order."""
     return [pa.ipc.open_stream(row[_STREAM]).read_all() for row in rows.collect()]

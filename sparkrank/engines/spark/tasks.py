@@ -1,4 +1,4 @@
-"""The work of a Spark task, which evaluates the pieces of its buckets. It returns states, and group files or rows."""
+"""The work of a Spark task: the evaluation of the pieces of its buckets to states, and to group files or rows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from sparkrank.states.pickling import stream_of
 
 @functools.cache
 def tune_worker() -> None:
-    """Tune this Spark worker: it keeps freed memory, collects no modules as garbage, and sends writes at once."""
+    """Tune this Spark worker: keep freed memory, exempt modules from garbage collection, and send writes at once."""
     # Spark's daemon collects garbage after every task, which takes a large share of a worker's processor time.
     if os.environ.get("SPARKRANK_WORKER_TUNING") == "0":
         return
@@ -55,9 +55,9 @@ _NAMES = "/"  # separates file names, which never contain it
 def solve_pieces(
     pieces: Iterable[tuple[int, pa.Buffer]], schema: pa.Schema, plan: Plan, files: GroupFiles | None
 ) -> Iterator[Result]:
-    """Evaluate a task's buckets, and yield the rows of its result.
+    """Evaluate a task's buckets, and yield the rows of the task's result.
 
-    Each of ``pieces`` has the number of its first bucket and rows as an Arrow stream.
+    Each of ``pieces`` is a pair: the number of its first bucket, and rows as an Arrow stream.
     """
     # Python groups the pieces, because Spark would sort the pieces and copy their bytes once more
     tune_worker()
@@ -76,7 +76,7 @@ def solve_splits(
 ) -> Iterator[Result]:
     """Yield the result rows of a task for ``results``, pairs (number of the split, result of one of its buckets).
 
-    The hashes of group keys are in rows of their own, one for each split and each of the ranges that divide all hashes.
+    The hashes of group keys are in separate rows, one for each split and each of the ranges that divide all hashes.
     """
     tune_worker()
     hashes: defaultdict[int, list[Hashes]] = defaultdict(list)

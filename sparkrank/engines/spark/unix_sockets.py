@@ -1,4 +1,4 @@
-"""Unix sockets between executors and workers: the settings for them, and what a session without them pays."""
+"""Unix sockets between executors and workers: the settings for them, and the cost of a session without them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _contexts_with_advice: weakref.WeakSet[SparkContext] = weakref.WeakSet()  # so t
 
 
 def unix_sockets(read: SettingReader) -> Iterator[tuple[str, str]]:
-    """Yield the settings for Unix sockets if nobody has chosen and the folder of sockets is certain.
+    """Yield the settings for Unix sockets if no user has set any of them and the folder of sockets is certain.
 
     ``read`` returns the value of a setting, or None.
     """
@@ -58,9 +58,9 @@ def _is_moved(read: SettingReader) -> bool:
 
 
 def missing_sockets(spark: SparkSession, context: SparkContext, tasks: int, rows: int) -> Refusal | None:
-    """Return that ``spark`` lacks Unix sockets if this cost an evaluation of ``rows`` in ``tasks`` more than a fifth.
+    """Return the refusal of Unix sockets if their lack cost an evaluation of ``rows`` in ``tasks`` more than a fifth.
 
-    None if the session cannot have them, if it hides its settings, or if its user has had the advice.
+    Return None if ``spark`` cannot use such sockets, if it hides its settings, or if its user has had the advice.
     """
     if tasks < MANY_TASKS or rows > tasks * FEW_ROWS or context in _contexts_with_advice:
         return None

@@ -1,4 +1,4 @@
-"""Checks of the Python of Spark's workers, before work starts if possible. One message reports any problem."""
+"""Checks of the Python of Spark's workers, before work starts if possible. A message describes any fault."""
 
 from __future__ import annotations
 

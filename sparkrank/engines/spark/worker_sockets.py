@@ -1,4 +1,4 @@
-"""The TCP socket of a Spark worker, which sends its last bytes at once where Spark uses no Unix sockets."""
+"""The TCP socket of a Spark worker. Where Spark uses no Unix sockets, it sends a worker's last bytes at once."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _OPEN_FILES = Path("/dev/fd")
 
 
 def send_at_once() -> None:
-    """Turn off Nagle's algorithm for the TCP connections of this process. A worker has one, to its executor.
+    """Turn off Nagle's algorithm for the TCP connections of this process. A worker has one connection, to its executor.
 
-    A worker ends a task with a second, small write. Nagle's algorithm would hold it back until the executor
+    A worker ends a task with a second, small write. Nagle's algorithm would delay this write until the executor
     acknowledges the first write. The executor has nothing to send, so it delays the acknowledgement by 40 ms.
     """
     with suppress(OSError):  # the files cannot be listed, or one of them was closed meanwhile

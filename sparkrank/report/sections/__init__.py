@@ -1,4 +1,4 @@
 """Report sections.
 
-Each module makes a section from the tables, draws its charts and says what to request without data.
+Each module makes a section from the tables, draws its charts, and contains advice for the case without data.
 """

@@ -1,4 +1,4 @@
-"""The report section on AUC and AUC_UP, which shows what a better order of the same score bins would gain."""
+"""The report section on AUC and AUC_UP, the AUC of the best order of the same score bins."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report section that explains single groups: the worst, and those that differ most from the baseline."""
+"""The report section on single groups: the worst, and those that differ most from the baseline."""
 
 from __future__ import annotations
 

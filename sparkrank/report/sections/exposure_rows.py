@@ -1,4 +1,4 @@
-"""The report section on the attention that values of a column, such as providers, get and are due."""
+"""The report section on the attention to values of a column, such as providers, and on the attention due to them."""
 
 from __future__ import annotations
 

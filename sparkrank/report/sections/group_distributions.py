@@ -33,7 +33,7 @@ _Counts: TypeAlias = "Counter[tuple[str, str, int]]"
 def binned(values: Floats, edges: Floats, groups: Ints | None = None) -> Ints:
     """Return the number of values in each bin, weighted by ``groups`` if given.
 
-    Outer bins include values beyond the edges.
+    The first and the last bin include values beyond the edges.
     """
     count = max(len(edges) - 1, 1)
     place = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, count - 1)
@@ -41,7 +41,7 @@ def binned(values: Floats, edges: Floats, groups: Ints | None = None) -> Ints:
 
 
 def most(wanted: int, values_of_each: int) -> int:
-    """Return the number of items to read: at most ``wanted``, at least one, and :data:`MOST_VALUES` values at most."""
+    """Return the number of items to read: at least one, up to ``wanted``, with up to :data:`MOST_VALUES` values."""
     return max(min(wanted, MOST_VALUES // max(values_of_each, 1)), 1)
 
 

@@ -1,4 +1,4 @@
-"""The report section with the meaning of each metric, with links to ``docs/definitions.md``."""
+"""The report section with the meaning of each metric, and links to ``docs/definitions.md``."""
 
 from __future__ import annotations
 

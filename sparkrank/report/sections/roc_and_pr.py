@@ -1,6 +1,6 @@
 """The report sections with ROC and precision-recall curves, from the table ``curves``.
 
-A further section has the points that metrics such as ``recall(at_precision=0.9)`` choose on these curves.
+A further section contains the points of metrics such as ``recall(at_precision=0.9)`` on these curves.
 """
 
 from __future__ import annotations
@@ -113,9 +113,9 @@ def _section(kind: Literal["roc", "pr"], title: str, ask: str) -> ReportSection:
 
 
 def bins_section(name: str, title: str, ask: str, make: Maker, figures: Drawer) -> ReportSection:
-    """Return a section that needs score bins, in the page part of the curves.
+    """Return a section ``name`` that needs score bins, in the page part of the curves.
 
-    ``ask`` is the beginning of its advice.
+    ``ask`` is the beginning of the section's advice.
     """
     advice = f"{ask}, and for output.blocks: true."
     return ReportSection(name, title, make, advice, f"{ask}.", part=CURVES_PART, figures=figures)

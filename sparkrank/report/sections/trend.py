@@ -23,7 +23,7 @@ _BAND = re.compile(r"band (\S+) to (\S+)$")
 
 @dataclass(frozen=True)
 class TrendDay:
-    """The tables of one day in the trend. ``reason`` says why they cannot be read; otherwise, it is None.
+    """The tables of one day in the trend. ``reason`` is why they cannot be read, or None if they can.
 
     ``verdict`` is the combined verdict of the day's gates, including those on slices, or ``""`` without gates.
     """
@@ -37,7 +37,7 @@ class TrendDay:
 
 
 def verdict_of(gates: pa.Table) -> str:
-    """Return the combined verdict of a table ``gates``: its state, or ``accepted``, or an empty string without rows."""
+    """Return the combined verdict of a table ``gates``: a state, or ``accepted``, or an empty string without rows."""
     names = [name for name in ("gate", "verdict", "accepted", "policy") if name in gates.column_names]
     checks = rows_of(plain_texts(gates.select(names)).group_by(names).aggregate([]), GateRow)
     verdict = day_verdict(row.check for row in checks)
@@ -45,7 +45,7 @@ def verdict_of(gates: pa.Table) -> str:
 
 
 def trend_of(days: Sequence[TrendDay], keys: Sequence[tuple[str, str]]) -> Trend | None:
-    """Return the trend of (metric, model) pairs from the first stored day on. None for fewer than two stored days."""
+    """Return the trend of the (metric, model) pairs ``keys`` from the first stored day on; None for a single day."""
     stored = [place for place, day in enumerate(days) if day.state == "stored"]
     if len(stored) < 2:
         return None
@@ -112,7 +112,7 @@ def _point(
 def band_of_gate(gate: GateRow) -> tuple[float, float] | None:
     """Return the ends of a ``history`` gate's band (the expected range), or None without a band.
 
-    The end that decides is exact; the other end is rounded to six digits.
+    The end that serves as the gate's bound is exact; the other end is rounded to six digits.
     """
     kind = KINDS.get(gate.kind)
     match = _BAND.search(gate.against or "") if kind is not None and kind.reads_history else None

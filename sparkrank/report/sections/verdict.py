@@ -38,9 +38,9 @@ def _verdict(tables: ReportTables) -> Made:
 
 
 def stopped_gates(rows: Iterable[GateRow], names: Sequence[str]) -> tuple[StoppedGate, ...]:
-    """Return the gates that do not pass, with their worst checks.
+    """Return the gates without a pass, with their worst checks.
 
-    ``names`` has the names of all gates. ``rows`` are sorted, worst first.
+    ``names`` contains the names of all gates. ``rows`` are sorted, worst first.
     """
     by_gate: dict[str, list[GateRow]] = {}
     for row in rows:
@@ -57,7 +57,7 @@ def _counted(gate: str, names: Sequence[str], rows: Sequence[GateRow]) -> Stoppe
 
 
 def instant(value: Any) -> str | None:
-    """Return a timestamp as ISO 8601 in UTC, to the second. A timestamp without a time zone is taken as UTC."""
+    """Return a timestamp as ISO 8601 in UTC, to the second. A timestamp without a time zone means UTC."""
     if not isinstance(value, dt.datetime):
         return None if value is None else str(value)
     in_utc = value.replace(tzinfo=dt.timezone.utc) if value.tzinfo is None else value.astimezone(dt.timezone.utc)

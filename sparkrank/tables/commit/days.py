@@ -2,8 +2,8 @@
 
 On a local file system, a link names the run that readers of a day see (:mod:`sparkrank.tables.commit.links`). In an
 object store that Arrow can open, a small object names the run (:mod:`sparkrank.tables.commit.store_run`). Elsewhere,
-Spark replaces the day in one table after another, by its dynamic partition overwrite. The row of ``runs`` is removed
-first and written last: while the day has a row in ``runs``, all of its tables belong to the run that the row names.
+Spark replaces the day in one table after another by dynamic partition overwrite. The row of ``runs`` is removed first
+and written last: while the day has a row in ``runs``, all of its tables belong to the run that the row names.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class DayRun(Protocol):
         """
 
     def keep_others(self, names: Collection[str], listed: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-        """Copy the tables that readers see now into this run, except those in ``names``, without any visible change.
+        """Copy all tables that readers see now, except ``names``, into this run, without any visible change.
 
-        ``listed`` has the entries for the day's files from the table ``runs``, already checked. The new run lists these
-        entries unchanged. Returns the names of the copied tables, to pass to :meth:`commit` as ``written``. The names
-        are empty if a commit leaves other tables unchanged anyway.
+        ``listed`` contains the checked entries of the day's files from the table ``runs``. The new run lists them
+        unchanged. Returns the names of the copied tables, which :meth:`commit` requires as ``written``. There are none
+        if a commit leaves other tables unchanged anyway.
         """
 
 
@@ -62,7 +62,7 @@ class DayRun(Protocol):
 def day_run(
     output: str, day: str, spark: SparkSession | None = None, column: str = DAY, how: Commit = DEFAULT_COMMIT
 ) -> Iterator[DayRun]:
-    """Start a run that writes ``day`` under ``output``, and yield the run. On a local file system, the day is locked.
+    """Start a run that writes ``day`` under ``output``, and yield the run. On a local file system, lock the day.
 
     If the context fails, uncommitted tables are removed. Raises :class:`SparkrankError` if the day is already locked.
     """
@@ -144,17 +144,17 @@ def table_folders(output: str, day: str, names: Iterable[str], column: str = DAY
 
 
 def shown_run(output: str, day: str, column: str = DAY) -> Path | None:
-    """Return the folder of the run that readers of ``day`` see; None without a run, or if ``output`` is not local."""
+    """Return the folder of the run that readers of ``day`` see; None without one, or if ``output`` is not local."""
     local = local_path(output)
     return None if local is None else OutputFolder(local, column).shown(day)
 
 
 def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) -> dict[str, str]:
-    """Return the folder that holds the rows of ``day`` for each of the tables ``names``, by table name.
+    """Return the folder with the rows of ``day`` for each of the tables ``names``, by table name.
 
     If a link or a manifest names the run of the day, these are the folders of that run. Otherwise, they are partitions
-    of the tables, such as ``metrics/day=2026-11-19``. Raises :class:`InputError` if the manifest is invalid, and
-    Arrow's own errors if Arrow fails.
+    of the tables, such as ``metrics/day=2026-11-19``. Raises :class:`InputError` if the manifest is invalid, and passes
+    errors of Arrow unchanged.
     """
     local, shown = local_path(output), shown_run(output, day, column)
     if local is not None and shown is not None:

@@ -21,9 +21,9 @@ _AT_ONCE = 8
 def make_folder(path: Path, made: list[Path] | None = None) -> None:
     """Make the folder ``path`` and its missing parents, each with the group of the folder above.
 
-    A new folder gets the permissions of its parent and full access for its owner, as far as the umask allows. Each new
-    folder is added to ``made`` as soon as it exists. Raises :class:`SparkrankError` if the operating system refuses to
-    make a folder.
+    A new folder gets the permissions of its parent, and those of full access for its owner, as far as the umask allows.
+    Each new folder is added to ``made`` as soon as it exists. Raises :class:`SparkrankError` if the operating system
+    refuses to make a folder.
     """
     made = [] if made is None else made
     with writing_errors(f"the folder {path}"):

@@ -1,4 +1,4 @@
-"""Runs on a local file system, which replace a day by one atomic rename of a link and survive a loss of power.
+"""Runs on a local file system. They replace a day by one atomic rename of a link and survive a loss of power.
 
 A run writes all tables into its own folder, flushes the files to disk, and makes the links that readers open. The run
 then replaces the link that names the run of the day. The previous run is kept for readers that have already listed the
@@ -39,9 +39,9 @@ Table: TypeAlias = "pa.Table | DataFrame | Callable[..., pa.Table]"
 class Commit:
     """The options for replacing a day.
 
-    ``keep_runs`` is the number of earlier runs to keep. The function ``before`` is called right before readers can see
-    the new tables. If ``plain`` is true, readers find the tables in real folders instead of through links. ``attempt``
-    is the unique name of the run; by default the run makes one.
+    ``keep_runs`` is the number of earlier runs that stay on disk. The commit calls the function ``before`` right before
+    readers can see the new tables. If ``plain`` is true, readers find the tables in real folders instead of through
+    links. ``attempt`` is the unique name of the run; by default the run makes one.
     """
 
     keep_runs: int = KEEP_RUNS
@@ -192,7 +192,7 @@ def write_parquet(table: pa.Table, sink: Path | pa.NativeFile, attempt: str) -> 
 
 @contextmanager
 def linked_run(output: Path, day: str, column: str, how: Commit) -> Iterator[LinkedRun]:
-    """Lock ``day``, start a run and yield the run. If ``how.before`` raises an error, readers keep seeing the old run.
+    """Lock ``day``, start a run and yield the run. If ``how.before`` raises an error, readers still see the old run.
 
     Raises :class:`SparkrankError` if another run is writing the day, if a needed path exists that sparkrank did not
     make, or if the operating system refuses to make a folder.
@@ -271,7 +271,7 @@ def settle(place: OutputFolder, day: str) -> list[Path]:
 
 
 def leftovers(place: OutputFolder, shown: Path | None, runs: Collection[Path]) -> list[Path]:
-    """Return those of ``runs``, all of one day, that are obsolete: neither its current run ``shown`` nor kept by it."""
+    """Return the obsolete ``runs`` of a day: all except its current run ``shown`` and the runs kept by that run."""
     others = [run for run in runs if run != shown]
     kept = place.replaced(shown) if others else []
     return [run for run in others if run not in kept]

@@ -1,4 +1,4 @@
-"""The lock of a day, which lets only one run write the day at a time. A lock ends with the process that holds it."""
+"""The lock of a day, under which only one run can write the day at a time. A lock ends with its process."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _guard = threading.Lock()
 
 @dataclass(frozen=True)
 class Lock:
-    """A lock that this process holds: the lock file ``path``, and ``handle``, the descriptor of the open file."""
+    """A lock of this process: the lock file ``path``, and ``handle``, the descriptor of the open file."""
 
     path: Path
     handle: int
 
     def is_held(self) -> bool:
-        """Return whether the open file is still at ``path``: ``sparkrank unlock --force`` removes the file there."""
+        """Return whether the open file is still at ``path``, where ``sparkrank unlock --force`` removes it."""
         try:
             return os.path.samestat(self.path.lstat(), os.fstat(self.handle))
         except FileNotFoundError:
@@ -39,7 +39,7 @@ class Lock:
 
 @contextmanager
 def only_writer(path: Path, day: str, output: Path, made: list[Path]) -> Iterator[Lock]:
-    """Hold the lock file ``path`` of ``day`` within the context; raises :class:`SparkrankError` if it is taken."""
+    """Lock ``day`` by the file ``path`` within the context. Raise :class:`SparkrankError` if it is locked already."""
     busy = f"another run is writing the day {day} under {shorten(output)}: wait for it to end"
     with _guard:
         if _is_held(path):  # checked before opening: closing the file again would release the lock of the whole process
@@ -62,7 +62,7 @@ def only_writer(path: Path, day: str, output: Path, made: list[Path]) -> Iterato
 
 
 def is_locked(path: Path) -> bool:
-    """Return whether a run of this process or of another process holds the lock file ``path``."""
+    """Return whether a run of any process has locked the file ``path``."""
     with _guard:
         if _is_held(path):
             return True

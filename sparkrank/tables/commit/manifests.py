@@ -1,4 +1,4 @@
-"""The manifest of a day in an object store: a small object that names the run that readers see, and the run's tables.
+"""The manifest of a day in an object store: a small object with the names of the readers' run and its tables.
 
 An object store replaces a single object atomically. Many stores can also refuse to replace an object that has changed
 since the writer read the object. In such a store, if two runs write the same day, only one of the two runs succeeds.
@@ -82,7 +82,7 @@ class StoreFolder:
 
     @classmethod
     def at(cls, output: str) -> StoreFolder | None:
-        """Return the folder ``output`` without any request, or None if Arrow knows no object store for its URL."""
+        """Return the folder ``output`` without any request, or None if Arrow supports no object store for its URL."""
         if _SCHEMES.match(output) is None:
             return None
         try:
@@ -107,7 +107,7 @@ class StoreFolder:
         return f"{self.url}/{RUNS_FOLDER}/{run}"
 
     def read(self, name: str) -> StoredManifest:
-        """Read the manifest of the day ``name``; raises :class:`InputError` if it is invalid, or Arrow's own errors."""
+        """Read the manifest of the day ``name``. Raise :class:`InputError` if it is invalid, and errors of Arrow."""
         key = f"{DAYS_FOLDER}/{name}.json"
         try:
             with self.store.open_input_file(f"{self.root}/{key}") as opened:
@@ -141,7 +141,7 @@ class StoreFolder:
     def replace(self, name: str, before: StoredManifest, manifest: Manifest) -> None:
         """Store ``manifest`` for the day ``name``, unless the stored manifest has changed since ``before`` was read.
 
-        Without the package obstore, the manifest is replaced without a check for changes. Raises
+        Without the package obstore, changes cannot be noticed, and the manifest is replaced anyway. Raises
         :class:`SparkrankError` if another run has changed the manifest, and :class:`StoreError` if the store fails.
         """
         key, objects = f"{DAYS_FOLDER}/{name}.json", self._objects()

@@ -1,4 +1,4 @@
-"""The layout of the output folder. Sparkrank owns a path if the path's name, type and link target match this layout.
+"""The layout of the output folder. A path belongs to sparkrank if its name, type and link target match this layout.
 
 ::
 
@@ -11,10 +11,10 @@
 A commit replaces the link of the day, ``_days/2026-11-19``. With ``output.plain``, ``metrics/day=2026-11-19`` is a real
 folder, into which the files of the run were moved (:mod:`sparkrank.tables.commit.plain_folders`). The file ``_PLAIN``
 in the run's folder lists these files. The file ``_REPLACED`` in the same folder lists the earlier runs of the day that
-are kept, newest last. Any other run of the day is unfinished or no longer needed.
+stay on disk, newest last. Any other run of the day is unfinished or obsolete.
 
 Other programs may write into the output folder, and a user may keep rows or links there. Sparkrank replaces and removes
-only paths that it owns. If a run has to write to a path that sparkrank does not own, the run is refused.
+only its own paths, and refuses a run that would have to write to another path.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class OutputFolder:
                 raise _foreign(link)
 
     def owns_table_link(self, link: Path, table: str, name: str) -> bool:
-        """Return whether a run made ``link``, through which readers find the day ``name`` of ``table``."""
+        """Return whether a run made ``link``, the link through which readers find the day ``name`` of ``table``."""
         return _target(link) == f"../{DAYS_FOLDER}/{name}/{table}"
 
     def owns_plain_folder(self, folder: Path, table: str, name: str) -> bool:
@@ -129,7 +129,7 @@ class OutputFolder:
         return any(names <= self.plain_files(run).get(table, set()) for run in self.runs_of(name))
 
     def plain_files(self, run: Path) -> dict[str, set[str]]:
-        """Return the file names of ``run`` by table if its tables are in real folders; empty if links lead to them."""
+        """Return the file names of ``run`` by table if its tables are in real folders, or {} if links lead to them."""
         tables = _listed(run / PLAIN)
         try:
             return {table: set(map(str, files)) for table, files in tables.items() if _TABLE.fullmatch(table)}
@@ -137,31 +137,31 @@ class OutputFolder:
             return {}
 
     def replaced(self, run: Path | None) -> list[Path]:
-        """Return the folders of the earlier runs of the same day that are kept beside ``run``, oldest first."""
+        """Return the folders of the earlier runs of the same day that ``run`` keeps, oldest first."""
         names = [] if run is None else _listed(run / REPLACED)
         folders = [self.runs / Path(str(name)).name for name in (names if isinstance(names, list) else ())]
         return [folder for folder in folders if run is not None and self.run_of(folder) == self.run_of(run)]
 
     def tables_of(self, run: Path) -> dict[str, Path]:
-        """Return the existing folder of each table of ``run``, by table name (see :meth:`table_folder`)."""
+        """Return the existing folder of each table of ``run``, by table name."""
         own = [entry.name for entry in run.iterdir() if _is_real(entry)]
         names = sorted(name for name in {*own, *self.plain_files(run)} if name[0] != ".")
         return {name: folder for name in names if (folder := self.table_folder(run, name)).is_dir()}
 
     def table_folder(self, run: Path, table: str) -> Path:
-        """Return the folder of ``table``, which may not exist: below ``run``, or the real folder that readers open."""
+        """Return the folder of ``table``, below ``run`` or the real folder that readers open, even if there is none."""
         own, name = run / table, self.run_of(run)
         is_moved = name is not None and not own.is_dir() and table in self.plain_files(run)
         return self.table_link(table, str(name)) if is_moved else own
 
     def shown(self, name: str) -> Path | None:
-        """Return the folder of the current run of the day ``name``, which readers see; None if there is no such run."""
+        """Return the folder of the run of the day ``name`` that readers see; None if there is no such run."""
         entry = None if self.days.is_symlink() else _run_in(self.day_link(name), name)
         run = None if entry is None else self.runs / entry
         return run if run is not None and self.run_of(run) == name else None
 
     def run_of(self, folder: Path) -> str | None:
-        """Return the day in the name of ``folder``; None if ``folder`` is not the folder of a run."""
+        """Return the day in the name of ``folder``, the folder of a run; None if it is another folder."""
         name = folder.name
         match = _RUN.fullmatch(name) or _NAMED_RUN.fullmatch(name)
         if match is None or not self.is_name(match["name"]):
@@ -169,7 +169,7 @@ class OutputFolder:
         return match["name"] if _is_real(folder) and not self.runs.is_symlink() else None
 
     def runs_of(self, name: str | None = None) -> list[Path]:
-        """Return the folders of all runs of the day ``name``, sorted by name. If ``name`` is None, use all days."""
+        """Return the folders of all runs of the day ``name`` (None: of all days), sorted by name."""
         return [self.runs / entry for day, entry in self._entries() if name in (None, day)]
 
     def _entries(self) -> list[tuple[str, str]]:
@@ -192,9 +192,9 @@ class OutputFolder:
         return sorted(days)
 
     def unsettled(self) -> dict[str, list[Path]]:
-        """Return the days that may have leftovers, sorted, and the folders of their runs, sorted by name.
+        """Return a dict from each day with possible leftovers, sorted, to the folders of its runs, sorted by name.
 
-        Left out are days with one run, whose tables are all linked.
+        A day with one run is left out if all tables of the run are linked.
         """
         # Each run of a backfill asks for all stored days: such a day takes three system calls, and makes no paths.
         runs: dict[str, list[str]] = {name: [] for name in self.names()}
@@ -228,7 +228,7 @@ class OutputFolder:
         return [link for link in _unfinished(self.day_link(name)) if _run_in(link, name) is not None]
 
     def tables(self) -> list[str]:
-        """Return the names of the folders that may be tables. Folders that sparkrank did not make can be among them."""
+        """Return the names of the folders that may be tables, including folders of other programs."""
         if not self.root.is_dir():
             return []
         folders = filter(_is_real, sorted(self.root.iterdir()))

@@ -1,10 +1,10 @@
-"""Days whose tables are in real folders, for programs that do not follow links (``output.plain``).
+"""Days with tables in real folders, for programs that do not follow links (``output.plain``).
 
 Like every run, a run with ``plain`` first writes its tables into its own folder and replaces the link of the day. The
-tables of the previous run are then moved back into that run's folder, and the new tables are renamed to where readers
-look, such as ``metrics/day=2026-11-19``. A later run without ``plain`` replaces the folders with links in the same way.
-The table ``runs`` is removed first and added last: while readers find ``runs``, all tables of the day belong to one
-run. If a run is killed between these steps, the next run of any day completes the moves.
+tables of the previous run are then moved back into that run's folder, and the new tables are renamed to the readers'
+paths, such as ``metrics/day=2026-11-19``. A later run without ``plain`` replaces the folders with links in the same
+way. The table ``runs`` is removed first and added last: as long as readers find ``runs``, all tables of the day belong
+to one run. If a run is killed between these steps, the next run of any day completes the moves.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def unpublished(place: OutputFolder, run: Path | None) -> list[str]:
 
 
 def publish(place: OutputFolder, name: str) -> None:
-    """Make real folders or links where readers of the day ``name`` look for the tables of the day's current run.
+    """Make the real folders or the links from which readers of the day ``name`` read the tables of its current run.
 
     The caller must hold the lock of the day. If a call raises :class:`SparkrankError`, the next call continues where
     the failed call stopped.

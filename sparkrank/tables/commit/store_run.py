@@ -1,9 +1,9 @@
 """Runs in an object store, where a manifest names the run of a day (:mod:`sparkrank.tables.commit.manifests`).
 
-Programs that do not know manifests find copies of the tables in the folders where they would be on a file system. The
-copies are replaced one table at a time. The copy of ``runs`` is removed first and added last: while a day has a copy of
-``runs``, all copies belong to one run. While a table is being replaced, its copy is briefly missing, or unreadable if
-the copy has several files.
+Programs that cannot read manifests find copies of the tables in the folders used on a file system. The copies are
+replaced one table at a time. The copy of ``runs`` is removed first and added last: while a day has a copy of ``runs``,
+all copies belong to one run. While a table is being replaced, its copy is briefly missing, or unreadable if the copy
+has several files.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Modules that publish stored days: copies of their tables in lakes, which other programs read."""
+"""Modules that publish stored days: they copy the tables of days into lakes, where other programs read them."""

@@ -1,4 +1,4 @@
-"""Copies of stored days in tables of Spark's catalogs, which a Spark session writes."""
+"""Copies of stored days in tables of Spark's catalogs. A Spark session writes the copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Updates of the copies of a stored day: all tables that are behind the day's run, with ``runs`` last."""
+"""Updates of the copies of a stored day: all tables not yet copied from the day's run, with ``runs`` last."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ PUBLISHERS: dict[str, type[Publisher]] = {kind.word: kind for kind in (DeltaCopi
 def publish_run(
     publisher: Publisher, run: CopiedRun, files: ArrowFiles, tables: Collection[str] | None = None
 ) -> tuple[str, ...]:
-    """Copy the ``tables`` of a stored day, by default all, and return the names of the tables that were behind.
+    """Copy the ``tables`` of a stored day (None: all), and return the names of the tables whose copies were outdated.
 
-    A table that the run lacks loses its rows of the day. ``runs`` is always copied, and last, so that a day in the copy
-    of ``runs`` is complete. Nothing is written if a table is refused. Raise :class:`SparkrankError` with the tables
-    that are still behind.
+    If the run lacks a table, the copy of the table loses its rows of the day. ``runs`` is always copied, and last, so
+    that a day in the copy of ``runs`` is complete. Nothing is written if a copy is refused. Raise
+    :class:`SparkrankError` with the tables whose copies are still outdated.
     """
     copies = [_copy(run, files, name) for name in tables_in_order(tables)]
     behind, failure = _behind(publisher, copies)
@@ -39,7 +39,7 @@ def publish_run(
 
 
 def tables_in_order(tables: Collection[str] | None) -> list[str]:
-    """Return the names of the ``tables`` to copy, by default all, with ``runs`` as the last."""
+    """Return the names of the ``tables`` to copy (None: all), with ``runs`` as the last."""
     last = RUNS.name
     return [*(name for name in written_tables() if name != last and (tables is None or name in tables)), last]
 

@@ -1,4 +1,4 @@
-"""Copies of stored days in Delta tables, which the library deltalake writes without Spark."""
+"""Copies of stored days in Delta tables. The library deltalake writes them without Spark."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KEEP_ROWS = frozenset(("OPTIMIZE", "VACUUM START", "VACUUM END"))  # operations
 
 @dataclass(frozen=True)
 class DeltaCopies(Publisher):
-    """Delta tables in the folder ``path``. Those of windows are below it, in the folder ``windows``."""
+    """Delta tables in the folder ``path``. Tables of windows are in its subfolder ``windows``."""
 
     word: ClassVar[str] = "delta"
     library: ClassVar[str] = "deltalake"

@@ -1,4 +1,4 @@
-"""Copies of stored days in Iceberg tables, which the library pyiceberg writes without Spark."""
+"""Copies of stored days in Iceberg tables. The library pyiceberg writes them without Spark."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _KEEPS_ROWS = "replace"  # the operation of a snapshot that only rearranges file
 
 @dataclass(frozen=True)
 class IcebergCopies(Publisher):
-    """Iceberg tables in a ``namespace`` of a ``catalog``, which pyiceberg finds by its own configuration.
+    """Iceberg tables in a ``namespace`` of a ``catalog`` that the configuration of pyiceberg defines.
 
-    The names of tables of windows begin with ``windows_``, because some catalogs have no namespaces in namespaces.
+    The names of tables of windows begin with ``windows_``, because some catalogs do not allow nested namespaces.
     """
 
     word: ClassVar[str] = "iceberg"

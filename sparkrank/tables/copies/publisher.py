@@ -1,7 +1,7 @@
 """The base class of publishers, and the copy of one table that a publisher writes.
 
-A publisher has a table for each table of the output. The rows of a day are replaced in one commit, which names the run.
-A new kind of publisher needs a class in a module of its own, and a line in the register.
+A publisher keeps a table for each table of the output. One commit, which names the run, replaces the rows of a day. A
+new kind of publisher needs a class in a module of its own, and a line in the register.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _PARTITIONS = {DAY: pa.date32(), WINDOW: pa.string()}  # the types that readers 
 class CopiedRun:
     """The run of the stored day or window ``name``, whose tables are partitioned by ``column``.
 
-    Runs of the same spec and day have the same ``run_id``, even if the input has changed between them. ``attempt_id``
-    is different for each run and each acceptance.
+    Runs of the same spec and day share a ``run_id``, even if the input has changed between them. ``attempt_id`` differs
+    between all runs and acceptances (by which a person accepts failed gates).
     """
 
     name: str
@@ -52,7 +52,7 @@ class CopiedRun:
 
 @dataclass(frozen=True)
 class TableCopy:
-    """The rows of the ``table`` of a run, or None if the run lacks that table."""
+    """The copy of the ``table`` of a run. ``rows`` is None if the run lacks the table."""
 
     run: CopiedRun
     table: str
@@ -60,7 +60,7 @@ class TableCopy:
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns of the copy, which end in the partition column."""
+        """The columns of the copy. The last is the partition column."""
         return copied_schema(pa.schema([]) if self.rows is None else self.rows.schema, self.run.column)
 
     def reader(self) -> pa.RecordBatchReader:
@@ -79,7 +79,7 @@ def copied_schema(stored: pa.Schema, column: str) -> pa.Schema:
 
 
 def lake_type(kind: pa.DataType) -> pa.DataType:
-    """Return the type of a column in a lake. Lakes have no unsigned numbers, and timestamps are UTC in microseconds."""
+    """Return the type of a column in a lake, without unsigned numbers and with timestamps in UTC and microseconds."""
     if pa.types.is_timestamp(kind):
         return pa.timestamp("us", None if kind.tz is None else "UTC")
     return signed_type(kind)
@@ -88,7 +88,7 @@ def lake_type(kind: pa.DataType) -> pa.DataType:
 class Publisher(ABC):
     """A place with copies of stored days: one table for each table of the output.
 
-    A publisher is made with the values of :attr:`keys`. Every method may raise :class:`StoreError` if the place does
+    The constructor requires the values of :attr:`keys`. Every method may raise :class:`StoreError` if the place does
     not answer.
     """
 
@@ -100,33 +100,32 @@ class Publisher(ABC):
     @property
     @abstractmethod
     def place(self) -> str:
-        """The text for the place in messages, without secrets."""
+        """The name of the place in messages, without secrets."""
 
     @abstractmethod
     def shown(self, table: str, column: str) -> str:
-        """Return the text for the copy of ``table`` in messages. ``column`` says if the copy has days or windows."""
+        """Return the name of the copy of ``table`` in messages. ``column`` is the partition column: days or windows."""
 
     def with_session(self, spark: SparkSession | None) -> Publisher:  # noqa: ARG002 - most write without
         """Return this publisher with the session ``spark``, if it needs a session."""
         return self
 
     def require_library(self) -> None:
-        """Raise :class:`SpecError` if the library that writes the format, or its session, is missing."""
+        """Raise :class:`SpecError` if the library that writes the format, or a needed session, is missing."""
         require(self.library, self.word, f"output.publish: format: {self.word}")
 
     @abstractmethod
     def validate(self, table: str, schema: pa.Schema, column: str) -> None:
-        """Raise :class:`SpecError` if the copy of ``table`` exists, but does not take ``schema``.
+        """Raise :class:`SpecError` if the copy of ``table`` exists, but cannot store rows of ``schema``.
 
-        A copy is refused if another program made it, if it is not partitioned by ``column``, or if a column of
-        ``schema`` has another type there.
+        The reason may be that another program made the copy, its partition column (not ``column``), or a column's type.
         """
 
     @abstractmethod
     def is_current(self, copy: TableCopy) -> bool:
         """Return whether the day's newest commit belongs to the run of ``copy``. Raise the errors of :meth:`validate`.
 
-        If the run lacks the table, return whether the table has no rows of the day.
+        If the run lacks the table, return whether the copy contains no rows of the day.
         """
 
     @abstractmethod
@@ -137,7 +136,7 @@ class Publisher(ABC):
         """
 
     def replace(self, copy: TableCopy) -> None:
-        """Bring the copy up to its run, in up to :data:`TRIES` tries.
+        """Write ``copy`` if it is not current, in up to :data:`TRIES` tries.
 
         Raise :class:`SparkrankError` if others write the same day at the same time.
         """
@@ -154,7 +153,7 @@ class Publisher(ABC):
 class ExistingTable:
     """An existing table in the place of a copy: its partition columns, and the type of each column.
 
-    ``made_for`` is the table of sparkrank that it copies, or None if another program made it.
+    ``made_for`` names the table of sparkrank of which this is a copy; None if another program made it.
     """
 
     made_for: str | None
@@ -162,7 +161,7 @@ class ExistingTable:
     types: Mapping[str, str]
 
     def validate(self, what: str, table: str, column: str, given: Mapping[str, str]) -> None:
-        """Raise :class:`SpecError` unless this is a copy of ``table`` that takes columns of the types ``given``."""
+        """Raise :class:`SpecError` unless this is a copy of ``table`` that can store columns of the types ``given``."""
         refused = f"{what} is refused and left as it is"
         if column not in self.types:
             raise SpecError(f"{refused}: it has no column {column}")

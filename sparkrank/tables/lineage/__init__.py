@@ -1,1 +1,1 @@
-"""Modules that report to lineage programs: the tables from which a day was computed, and the tables of the day."""
+"""Modules that report lineage to other programs: the tables from which a day was computed, and the day's tables."""

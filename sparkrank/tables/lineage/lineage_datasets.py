@@ -21,10 +21,10 @@ CATALOG = "spark_catalog"  # the namespace of tables that Spark's session finds
 
 @dataclass(frozen=True)
 class LineageDataset:
-    """A table that is read or written: its place, its columns with their types, and its format.
+    """A table that a day reads or writes: its place, its columns with their types, and its format.
 
-    A column of ``columns`` has its type, or None if the type is not known, and its meaning, or None. ``version`` is the
-    version of a lake table. ``facets`` describe a dataset only as an input, such as the counts of its rows.
+    ``columns`` maps the name of each column to its type and its meaning (None: unknown). ``version`` is the version of
+    a lake table. ``facets`` describe a dataset only as an input, such as the counts of its rows.
     """
 
     namespace: str
@@ -36,7 +36,7 @@ class LineageDataset:
 
     @classmethod
     def at(cls, path: str, **own: Any) -> LineageDataset:
-        """Return the dataset in the file or folder ``path``, which may be a URL."""
+        """Return the dataset in the file or folder ``path`` (may be a URL), with the further fields ``own``."""
         return cls(*dataset_name(path), **own)
 
     def document(self, producer: str) -> dict[str, Any]:
@@ -60,7 +60,7 @@ class LineageDataset:
 
 
 def facet_of(producer: str, version: str, name: str) -> dict[str, str]:
-    """Return the keys with which a facet of OpenLineage names its producer and its schema."""
+    """Return the keys by which a facet (part of an event) of OpenLineage names its producer and its schema."""
     return {"_producer": producer, "_schemaURL": f"{_FACETS}/{version}/{name}.json#/$defs/{name}"}
 
 

@@ -1,6 +1,6 @@
-"""Events for OpenLineage, whose client has its own configuration: the environment, or a file ``openlineage.yml``.
+"""Events for OpenLineage, whose client is configured by the environment or by a file ``openlineage.yml``.
 
-Facets are sent as plain documents, so newer schemas of the client do not matter.
+Facets (parts of an event) are sent as plain documents, so newer schemas of the client do not matter.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ TIMEOUT = 10.0  # seconds for one event
 
 
 def job_namespace() -> str:
-    """Return the namespace of jobs, by the configuration of the client."""
+    """Return the namespace of jobs in the configuration of the client."""
     return os.environ.get("OPENLINEAGE_NAMESPACE") or "default"
 
 
 def send(event: dict[str, Any]) -> None:
-    """Send ``event``, which arrives before this returns."""
+    """Send ``event``, and return after it has arrived."""
     from openlineage.client import OpenLineageClient
     from openlineage.client.event_v2 import InputDataset, Job, OutputDataset, Run, RunEvent, RunState
 

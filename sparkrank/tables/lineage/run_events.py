@@ -47,7 +47,7 @@ class LineageRun:
 
     @property
     def uuid(self) -> str:
-        """The ID of the run, which follows from the ``attempt_id`` of the table ``runs``."""
+        """The ID of the run, computed from the ``attempt_id`` of the table ``runs``."""
         return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{HOME}#{self.attempt}"))
 
     def event(
@@ -60,7 +60,7 @@ class LineageRun:
         result: Mapping[str, Any] | None = None,
         error: str | None = None,
     ) -> dict[str, Any]:
-        """Return an event at ``time`` (ISO 8601), with the facet of a ``result`` or the message of an ``error``."""
+        """Return an event at ``time`` (ISO 8601), with the facet (part) of a ``result`` or the text of an ``error``."""
         evaluation = {"day": self.day, "attemptId": self.attempt, **(result or {})}
         facets: dict[str, Any] = {EVALUATION: {**evaluation, "_producer": PRODUCER, "_schemaURL": _EVALUATION_SCHEMA}}
         if error is not None:
@@ -100,9 +100,9 @@ def _is_number(number: float | None) -> bool:
 
 
 def quality_facet(quality: pa.Table, columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return the facet of an input with its number of rows, and its nulls that the table ``quality`` counts.
+    """Return the facet of an input with its number of rows, and the nulls counted in the table ``quality``.
 
-    ``columns`` maps the roles group, item, label and cluster to columns.
+    ``columns`` maps the roles group, item, label and cluster to the names of columns.
     """
     counts: dict[str, int] = {}
     nulls = dict.fromkeys(columns.values(), 0)
@@ -120,9 +120,9 @@ def quality_facet(quality: pa.Table, columns: Mapping[str, str]) -> dict[str, An
 def assertions_facet(
     quality: pa.Table, verdicts: Sequence[GateVerdict], named: Collection[str]
 ) -> dict[str, Any] | None:
-    """Return the facet with an assertion for each gate and for each check with a limit; None without assertions.
+    """Return the facet with an assertion for each gate and each check with a limit; None without gates and limits.
 
-    ``named`` has the names that people gave to gates. The names of other gates contain values of slices, and are not
+    ``named`` contains the names that people gave to gates. The names of other gates contain slice values, and are not
     sent.
     """
     made = [*_of_gates(verdicts, named), *_of_limits(quality)]

@@ -1,1 +1,1 @@
-"""Modules that make the rows of each output table, such as results, comparisons and counts."""
+"""Modules that make the rows of the output tables, such as results, comparisons and counts."""

@@ -1,4 +1,4 @@
-"""The table ``comparisons``, which compares each candidate with the baseline on the same groups."""
+"""The table ``comparisons``: each candidate compared with the baseline on the same groups."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def comparisons_table(
 ) -> pa.Table:
     """Return the table ``comparisons``, with a row for each candidate, slice value and metric, in this order.
 
-    ``clustered`` means that a group may occur on several days, so that the differences in single groups are not
-    independent. For each candidate that lacks some of the baseline's days, ``of_candidates`` has the merged states of
-    the common days, and the value of ``clustered`` for these days.
+    ``clustered`` is true if a group may occur on several days, so that the differences in single groups are not
+    independent. For each candidate that lacks some of the baseline's days, ``of_candidates`` contains the merged states
+    of the common days, and the value of ``clustered`` for these days.
     """
     subjects: list[Subject] = []
     parts: list[list[dict[str, NDArray[Any]]]] = []

@@ -1,4 +1,4 @@
-"""The table ``curves``: ROC curves of the metrics ``auc``, PR curves of ``pr_auc``, and the best points of others."""
+"""The table ``curves``: ROC curves of ``auc``, PR curves of ``pr_auc``, and the best points of other pooled metrics."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CURVES = {"roc": (roc_points, roc_area), "pr": (pr_points, pr_area)}
 def curves_table(solved: PassResult, plan: Plan) -> pa.Table:
     """Return the points of curves for each model, slice value and metric.
 
-    A metric that is an area has about ``plan.curve_points`` points, and one that is the best point of a curve has one.
+    There are about ``plan.curve_points`` points for an area, and one for a metric of the best point of a curve.
     """
     return pa.concat_tables([CURVES.schema.empty_table(), *(_curves(solved, plan) if plan.curve_points else ())])
 
@@ -71,9 +71,9 @@ def _rows(subject: Subject, curve: str, metric: Metric, points: Points) -> pa.Ta
 
 
 def bins_of_table(solved: PassResult, series: ScoreSeries) -> ScoreHistogram:
-    """Return the score bins for a curve or for gains.
+    """Return the score bins for a curve or for gains (:mod:`sparkrank.tables.rows.gains`).
 
-    Exact bins, which may be in a Spark table, are replaced with coarser bins.
+    Exact bins (one per score) that are in a Spark table are replaced with coarser bins.
     """
     if solved.exact is not None and series in solved.exact.sketches:
         return solved.exact.sketches[series]

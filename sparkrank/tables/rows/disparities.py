@@ -23,7 +23,7 @@ _OF_TEST = ("stderr", "ci_low", "ci_high", "degrees", "n_groups", "n_effective")
 
 
 def finished_disparities(finished: FinishedEvaluation) -> pa.Table | None:
-    """Return the table of a day or a window, or None if no disparities are requested."""
+    """Return the table ``disparities`` of a day or a window, or None if no disparities are requested."""
     if not finished.plan.disparities:
         return None
     is_window = finished.source is None
@@ -33,7 +33,7 @@ def finished_disparities(finished: FinishedEvaluation) -> pa.Table | None:
 def disparities_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clustered: bool = False) -> pa.Table:
     """Return a row for each model, slice in ``plan.disparities`` and metric.
 
-    ``clustered`` says whether groups occur on several days. A missing value does not count as a value of the slice.
+    ``clustered`` is true if groups may occur on several days. A missing value does not count as a value of the slice.
     """
     subjects = [own for own in subjects_of(merged.partials, plan) if own.slice in plan.disparities]
     subjects = [own for own in subjects if own.slice_value is not None]

@@ -1,4 +1,4 @@
-"""The table ``exposures``: the attention that each value of a column gets, the attention due, and their ratio."""
+"""The table ``exposures``: the attention to each value of a column, the amount due to it, and their ratio."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_VALUES = 1_000
 def exposures_table(merged: Merged, plan: Plan, *, clustered: bool = False) -> pa.Table:
     """Return a row for each model, slice value, metric of attention, and value of its column.
 
-    ``clustered`` says whether groups occur on several days.
+    ``clustered`` is true if groups may occur on several days.
     """
     subjects = subjects_of(merged.partials, plan)
     of_clusters = are_pooled(subjects, plan) | (clustered or plan.cluster is not None)

@@ -15,8 +15,8 @@ from sparkrank.tables.rows.results import Origin
 class FinishedEvaluation:
     """A finished evaluation of a day or a window, with the tables from which warnings and verdicts are made.
 
-    ``has_blocks`` says whether the table ``blocks`` is written. ``source`` is a string that describes what defines a
-    row, a group and a label; it is None for a window, which stores no states.
+    ``has_blocks`` is true if the table ``blocks`` is written. ``source`` is a string that describes what defines a row,
+    a group and a label; it is None for a window, which stores no states.
     """
 
     plan: Plan

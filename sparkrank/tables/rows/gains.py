@@ -39,7 +39,7 @@ error_bound float: how far `capture` may be from that of the scores themselves, 
 
 
 def gains_table(solved: PassResult, plan: Plan) -> pa.Table:
-    """Return twenty rows for each model, slice value and rule of bins that has a row with a score."""
+    """Return twenty rows for each model, slice value and rule of bins with at least one scored row."""
     made = (
         _rows(subject, rule, bins_of_table(solved, ScoreSeries(*subject, rule)))
         for subject in subjects_of(solved.partials, plan)

@@ -1,4 +1,4 @@
-"""Requested limits on checks, and the checks that a run counts."""
+"""Requested limits on checks (counts in the table ``quality``), and the checks that a run counts."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ def limits_of(
     """Return the limits in ``given``, a mapping of check names to numbers, together with ``max_bad_fraction``.
 
     ``also`` names further checks, which are shares of the rows read and are counted before the evaluation. Raises
-    :class:`SpecError` about the setting ``where`` for a name that is not a check of ``plan``, and for a limit that is
-    not a valid number.
+    :class:`SpecError` about the setting ``where`` for a name that is not a check of ``plan``, and for an invalid limit.
     """
     given = {} if given is None else given
     if not isinstance(given, Mapping):
@@ -67,7 +66,7 @@ def limits_of(
 
 
 def checks_of(plan: Plan) -> dict[str, bool]:
-    """Return the checks that ``plan`` counts, from an empty bucket, and whether each check is a share of a total."""
+    """Return a dict from each check that ``plan`` counts in an empty bucket to whether it is a share of a total."""
     kinds = {TRUTH: pa.bool_(), PAST: pa.int8(), TIME: pa.int64()}
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     sources = enumerate(plan.slice_sources)

@@ -50,7 +50,7 @@ def _metric_named(plan: Plan, preset: Preset | None, metric: str | Metric, model
 
 
 def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
-    """Return a string that :func:`value_of` reads as ``metric``: the preset may read ``str(metric)`` differently."""
+    """Return the text of ``metric`` for :func:`value_of`. With a preset, ``str(metric)`` may mean another metric."""
     text = str(metric)
     if preset is None or found_metric(plan, preset, text) == text:
         return text
@@ -61,9 +61,9 @@ def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
 
 
 def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric, model: str | None = None) -> str | None:
-    """Return the name of the plan's metric that ``metric`` means, with or without the preset; None if not found.
+    """Return the name of the plan's metric that equals ``metric``, read with or without ``preset``; None without one.
 
-    With ``model``, the metric is that of this model, which may have a label of its own.
+    If ``model`` has a label of its own, the metric of that label is meant.
     """
     known = [str(own) for own in plan.metrics if (model, own) not in plan.absent]
     readings: list[str] = []

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OutputTable:
-    """An output table. ``make`` builds the table from a finished evaluation, or returns None if it is not requested.
+    """An output table. ``make`` returns the table of a finished evaluation, or None if the table is not requested.
 
-    A table without ``make`` is built from other tables: the job builds ``gates`` and ``runs``, and a command builds
+    Tables without ``make`` are made from other tables: the job makes ``gates`` and ``runs``, and a command makes
     ``decomposition``.
     """
 

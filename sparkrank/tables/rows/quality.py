@@ -1,4 +1,4 @@
-"""The rows of the table ``quality``, which has all counts of an evaluation and their limits."""
+"""The rows of the table ``quality``: all counts of an evaluation, and their limits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FEW_ROWS = "rows per block"
 def quality_table(
     partials: Partials, plan: Plan, limits: checks.Limits, measured: Mapping[StateKey, MeasuredTerms] | None = None
 ) -> pa.Table:
-    """Return the table ``quality``: a row per check, with its count, share of a total, limit, and whether it is OK."""
+    """Return the table ``quality``: a row per check, with its count, share of a total, limit, and a flag ``ok``."""
     counts = partials.counts
 
     def count(name: str, model: str = "") -> int:
@@ -143,9 +143,9 @@ def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
 
 
 def doubts_of(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
-    """Yield a message for each check that counts impossible or meaningless values and exceeds its limit.
+    """Yield a message for each check of impossible or meaningless values that exceeds its limit.
 
-    The check ``rows per block`` is left out, because counting the rows of score bins takes another pass over them.
+    The check ``rows per block`` is left out, because a count of the rows of score bins needs another pass.
     """
     groups = partials.counts.get((checks.GROUPS, ""), 0)
     for model in plan.models:
@@ -219,7 +219,7 @@ def few_rows(metric: Metric) -> str:
 
 
 def is_least(check: str) -> bool:
-    """Return whether the limit of the check named ``check`` is a minimum (for other checks, it is a maximum)."""
+    """Return whether the limit of ``check`` is a minimum instead of a maximum."""
     return check.startswith(_FEW_ROWS) or check == checks.EFFECTIVE_SIZE
 
 

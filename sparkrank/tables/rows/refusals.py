@@ -61,7 +61,7 @@ def validate_partials(partials: Partials, plan: Plan, max_bad_fraction: float, e
 
 
 def validate_past(names: Iterable[str], partials: Partials) -> None:
-    """Raise :class:`InputError` if one of the tables of the past ``names`` has no pair of a group and an item."""
+    """Raise :class:`InputError` if one of ``names``, the tables of the past, has no pair of a group and an item."""
     for name in names:
         read, without = (partials.counts.get((of[name], ""), 0) for of in (checks.PAST_ROWS, checks.PAST_WITHOUT_PAIR))
         if read == without:
@@ -151,7 +151,7 @@ def _validate_side(side: str, usable: int, read: int, partials: Partials) -> Non
 
 
 def validate_defined(metrics: pa.Table, plan: Plan) -> None:
-    """Raise :class:`InputError` if no group has the candidates of a sampled metric, or because ``undefined=error``."""
+    """Raise :class:`InputError` if no group has the candidates of a sampled metric, or for ``undefined=error``."""
     _validate_sampled(metrics, plan)
     if plan.definitions.undefined != "error":
         return

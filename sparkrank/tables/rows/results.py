@@ -34,7 +34,7 @@ DEFINED = ("value", "difference")  # columns in which NaN means undefined
 
 
 def metrics_table(merged: Merged, plan: Plan, origin: Origin = NO_ORIGIN, *, clustered: bool = False) -> pa.Table:
-    """Return a row for each model, slice value and metric. ``clustered`` says whether groups occur on several days."""
+    """Return a row for each model, slice value and metric. ``clustered`` is true if a group may be on several days."""
     subjects = subjects_of(merged.partials, plan)
     for subject in subjects:
         merged.measure_bins(subject, plan.histogram_metrics)  # all metrics of score bins in one pass
@@ -78,9 +78,9 @@ def table_of(
 ) -> pa.Table:
     """Return a table with a row for each subject and metric: all metrics of the first subject, then of the second, ...
 
-    ``metrics`` has the columns of each metric of ``plan``, with a number for each subject. ``texts`` has the columns
-    that name the subjects. NaN becomes null, except in the columns where NaN means undefined (:data:`DEFINED`). Metrics
-    that a model of a row does not have are left out.
+    A subject is a model and a slice value. ``metrics`` contains the columns of each metric of ``plan``, with a number
+    for each subject. ``texts`` contains the columns that name the subjects. NaN becomes null, except in the columns
+    where NaN means undefined (:data:`DEFINED`). A metric is left out for a model that lacks it.
     """
     each, times = len(next(iter(texts.values()))), len(metrics)
     subject = pa.array(np.repeat(np.arange(each), times))

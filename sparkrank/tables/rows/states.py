@@ -1,8 +1,8 @@
 """The table ``states`` of a day, from which days are merged without reading the impressions again.
 
 Every row records the meaning of its numbers: the ``version`` of the format, the ``definition`` of the metric and the
-evaluation, and the ``source`` of the rows. A merge refuses a day if one of the three differs from what the merge
-expects (:mod:`sparkrank.tables.stored.required_states`).
+evaluation, and the ``source`` of the rows. A merge refuses a day if one of the three differs from the value of the
+merge (:mod:`sparkrank.tables.stored.required_states`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def states_table(
     exact: ExactBins | None = None,
     run_id: str | None = None,
 ) -> pa.Table:
-    """Make the table ``states``, sorted by kind and key. ``blocks`` says whether the table ``blocks`` is written."""
+    """Return the table ``states``, sorted by kind and key. ``blocks`` is true if the table ``blocks`` is written."""
     definitions = {(need.kind, need.name): need.definition for need in needed_states(plan)}
     definitions[ITEM_FORM.kind, POPULARITY_COUNTS] = plan.popularity_definition
     small = ((form, form.to_table(partials)) for form in SMALL_FORMS)
@@ -117,7 +117,7 @@ def _order(rows: pa.Table, key: Sequence[str]) -> pa.Array:
 
 
 def with_run_id(tables: Mapping[str, Any], run_id: str | None) -> dict[str, Any]:
-    """Return ``tables``, where the metadata of each table that is merged along with ``states`` has the run's ID."""
+    """Return ``tables`` with the run's ID in the metadata of each table that is merged along with ``states``."""
     named = {RUN_ID: str(run_id)}
     return {
         name: table.replace_schema_metadata({**(table.schema.metadata or {}), **named})

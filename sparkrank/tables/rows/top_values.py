@@ -1,4 +1,4 @@
-"""The top values of a slice, which most groups have. All other values are pooled by merging their states.
+"""The top values of a slice: those of most groups. The states of all other values are merged into one value.
 
 States of all values are kept until days have been merged, because the values of most groups differ from day to day.
 """
@@ -20,8 +20,8 @@ from sparkrank.states.forms import COUNT_FORM, SMALL_FORMS, large_forms
 def with_top_values(partials: Partials, plan: Plan) -> Partials:
     """Return ``partials`` with the states of all but the top values merged, in each slice with ``top``.
 
-    The top values are those of most groups; among values of equally many groups, the first by text. A missing value
-    stays by itself, and the value :data:`OTHER` is never a top value.
+    Of values with equally many groups, the first by text is a top value. A missing value is never merged, and the value
+    :data:`OTHER` is never a top value.
     """
     tops = {slice_name(columns): columns[0].top for columns in plan.slices if columns[0].top is not None}
     kept = {name: _top(partials, name, top) for name, top in tops.items()}

@@ -105,8 +105,8 @@ def _unmatched(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterato
 def unlisted_limit(partials: Partials) -> float:
     """Return the largest share of truth items outside all lists that is not suspicious.
 
-    Above this share, the lists have few of the truth's items, and hardly more than random lists would have. The share
-    is 1 for a window, where distinct items have not been counted.
+    Above this share, the lists contain few of the truth's items, hardly more than random lists would. The share is 1
+    for a window, where distinct items are not counted.
     """
     room, pairs = (_count(partials.counts, check) for check in (checks.TRUTH_ROOM, checks.TRUTH_PAIRS))
     whole = sum(_count(partials.counts, check) for check in (checks.TRUTH_LISTED, checks.TRUTH_UNLISTED))
@@ -142,7 +142,7 @@ def _strangers(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def example_text(unmatched: Unmatched, plan: Plan) -> str:
-    """Describe an unmatched row of the lists and one of the truth, spelled as read; empty if no such row is known."""
+    """Return a text on an unmatched row of the lists and one of the truth, spelled as read; empty without such rows."""
 
     def key(row: UnmatchedRow) -> str:
         return key_text((*plan.keys[: len(row.group)], plan.item or "item"), (*row.group, row.item))
@@ -153,7 +153,7 @@ def example_text(unmatched: Unmatched, plan: Plan) -> str:
 
 
 def without_example(sentence: str) -> str:
-    """Return a warning without the rows of single groups that :func:`example_text` has added.
+    """Return the warning ``sentence`` without the rows of single groups from :func:`example_text`.
 
     Examples
     --------
@@ -164,7 +164,7 @@ def without_example(sentence: str) -> str:
 
 
 def key_text(columns: Sequence[str], values: Sequence[bytes]) -> str:
-    """Write the ``values`` of the key ``columns`` like ``user "anna", query "7"``; empty if there are no values."""
+    """Return the ``values`` of the key ``columns`` as text: ``user "anna", query "7"``, or "" without values."""
     return ", ".join(f"{as_shown(name)} {quoted(text)}" for name, text in zip(columns, values, strict=False))
 
 
@@ -176,7 +176,7 @@ def quoted(text: bytes) -> str:
 def as_shown(text: str, also: str = "") -> str:
     """Return ``text`` with invisible characters and the characters in ``also`` escaped. Long text is cut in the middle.
 
-    Combining marks are escaped if Unicode has single characters for letters of the text together with their marks.
+    Combining marks are escaped if Unicode has one character for a letter of the text with its mark.
     """
     if len(text) > FIRST_LETTERS + LAST_LETTERS + 1:
         text = f"{text[:FIRST_LETTERS]}…{text[-LAST_LETTERS:]}"

@@ -21,7 +21,7 @@ ROUNDING = 1e-9  # smaller distances of a mean from 1 are rounding errors
 
 
 def weight_checks(partials: Partials, plan: Plan, model: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the checks of weights with their numbers. If the same rows have several weights, the worst one counts."""
+    """Yield the checks of weights with their numbers. If rows have several weights, the worst weight counts."""
     if not plan.weight_states:
         return
     sums, all_rows = partials.sums.results(), Subject(model, ALL, ALL)
@@ -41,7 +41,7 @@ def weight_checks(partials: Partials, plan: Plan, model: str) -> Iterator[tuple[
 
 
 class MeanWeight(NamedTuple):
-    """The mean weight of logged actions, and its distance from 1 in standard errors (``errors``).
+    """The mean of score / propensity over logged actions, and its distance from 1 in standard errors (``errors``).
 
     Both are 0 without actions. ``errors`` is 0 for a single action, which has no standard error.
     """
@@ -51,10 +51,10 @@ class MeanWeight(NamedTuple):
 
 
 def mean_weight(partials: Partials, plan: Plan, model: str) -> MeanWeight | None:
-    """Return the mean weight of the logged actions of ``model``, unclipped; None if no metric reads any.
+    """Return the mean unclipped weight of the logged actions of ``model``; None if no metric reads weights.
 
-    It is near 1 if the propensities are those of the policy that took the actions. Its standard error is that of groups
-    if parts of the groups are known, and otherwise that of rows.
+    The mean is near 1 if the propensities are those of the policy that took the actions. Its standard error is computed
+    from parts of the groups if there are any, and otherwise from rows.
     """
     states = next((own for own in plan.weight_states if own.unclipped is not None), None)
     if states is None or states.unclipped is None:

@@ -1,8 +1,9 @@
-"""The only access to the files of stored days. Each file is checked against the run's list before a row is used.
+"""The access to the files of stored days. Each file is checked against the run's list before a row is used.
 
 Arrow opens the files, or Spark if only Spark knows the file system. The table ``runs`` lists the files of a run. A file
-that this process reads must have the listed SHA-256 checksum: hashing takes 0.07 s for each 100 MB, about as long as
-reading all columns. If Spark reads a file, or the file has no checksum, its numbers of rows and bytes must match.
+that this process reads must have the listed SHA-256 checksum. Its computation takes 0.07 s for each 100 MB, about as
+long as reading all columns. If Spark reads a file, or the file has no checksum, its numbers of rows and bytes must
+match.
 """
 
 from __future__ import annotations
@@ -59,13 +60,13 @@ Written: TypeAlias = "Mapping[str, WrittenFile]"  # the files of a table, by nam
 
 @dataclass(frozen=True)
 class DayFiles(ABC):
-    """The stored tables of one day. ``is_committed`` says whether a link or a manifest names the run of the day."""
+    """The stored tables of one day. ``is_committed`` is true if a link or a manifest names the run of the day."""
 
     day: str
     is_committed: bool = field(default=False, kw_only=True)
 
     def has(self, name: str) -> bool:
-        """Return whether the day has the table ``name``; raises :class:`InputError` if it is unreadable or lost."""
+        """Return whether the day has the table ``name``. Raise :class:`InputError` if it is unreadable or lost."""
         is_there = self._is_there(name)
         if not is_there and (lost := sorted(self._written(name) or ())):
             raise self._lost(name, lost[0])
@@ -73,7 +74,7 @@ class DayFiles(ABC):
 
     @abstractmethod
     def read(self, name: str, schema: pa.Schema) -> pa.Table:
-        """Read the columns of ``schema`` that the table ``name`` has, with dictionary-encoded strings.
+        """Read those columns of ``schema`` that exist in the table ``name``, with dictionary-encoded strings.
 
         Raises :class:`InputError` if files cannot be read or have changed, and :class:`StoreError` if the store fails.
         """
@@ -100,7 +101,7 @@ class DayFiles(ABC):
 
     @property
     def identity(self) -> dict[str, str]:
-        """The day with its run's ID and start, as in ``day_runs`` of a window. An acceptance does not change them."""
+        """The day with its run's ID and start, as in ``day_runs`` of a window. An acceptance leaves these unchanged."""
         return {"day": self.day, **{name: str(self.run.get(name)) for name in (RUN_ID, "started_at")}}
 
     def run_row(self, schema: pa.Schema) -> dict[str, Any]:
@@ -179,7 +180,7 @@ def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession |
 def whole_day(
     output: str, day: str, spark: SparkSession | None = None, column: str = DAY, tables: Collection[str] = ()
 ) -> list[dict[str, Any]]:
-    """Check all files of a stored ``day``, and return the entries in ``runs`` that list them; empty without a list.
+    """Check all files of a stored ``day``, and return their entries in ``runs`` (an empty list if ``runs`` lists none).
 
     Raises :class:`InputError` if a file is lost or changed, or if a listed table or one of ``tables`` has extra files.
     """
@@ -194,7 +195,7 @@ def whole_day(
 def files_of_run(folder: str, day: str, names: Sequence[str]) -> ArrowFiles:
     """Find the files of the tables ``names`` that a run of ``day`` has written to ``folder`` but not yet committed.
 
-    The files are not checked: this process wrote them, and the table ``runs``, which will list them, does not exist.
+    The files are not checked, because this process wrote them and no table ``runs`` lists them yet.
     """
     names = [name for name in names if name != "runs"]
     return _opened(day, {name: f"{folder}/{name}" for name in names})

@@ -1,4 +1,4 @@
-"""The states of a day that a merge needs. An error names missing states."""
+"""The states of a day that a merge needs, checked to be present and comparable."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OF_PARTS = (PART_MEAN_FORM.kind, PART_SUM_FORM.kind, PARTS_KIND)
 class DayCoverage:
     """The models and slices of a plan with states of a ``day``, and the numbers of evaluated rows and groups.
 
-    ``session`` has the Spark settings with which the day's rows were read.
+    ``session`` maps the names of the Spark settings with which the day's rows were read to their values.
     """
 
     day: str
@@ -51,7 +51,7 @@ class DayCoverage:
 def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tuple[pa.Table, DayCoverage]:
     """Return the rows of a day's ``states`` that ``plan`` needs, with all counts of rows and groups.
 
-    The :class:`DayCoverage` has the models and slices of which the day has states.
+    The :class:`DayCoverage` contains the models and slices with states.
 
     Raises :class:`StateError` if the version, source or definition of states differs, or if a metric has no states.
     """

@@ -80,7 +80,7 @@ class StoredDay:
     def rows(
         self, form: StateForm, keys: Mapping[str, Sequence[str]], expected: int, plan: Plan | None = None
     ) -> pa.Table:
-        """Read the rows of ``form`` with values in ``keys``, by key column. ``plan`` says which sums may be missing.
+        """Read the rows of ``form`` with the key values ``keys``, by column. ``plan`` decides if sums may be missing.
 
         Raises :class:`InputError` if the number of rows is not ``expected``.
         """

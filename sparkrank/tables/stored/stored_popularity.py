@@ -32,10 +32,10 @@ class DayPopularity(NamedTuple):
 
 
 def stored_popularity(requested: PopularityDays, spark: SparkSession | None) -> tuple[ItemCounts, tuple[str, ...]]:
-    """Return the merged counts of items of all days with counts, and the days without counts.
+    """Return the merged counts of items of the ``requested`` days, and the days without counts.
 
-    Raise :class:`InputError` if days without them are not optional or if files are damaged, and :class:`StateError` if
-    two days count in different ways.
+    Raise :class:`InputError` for days without counts that are not optional and for damaged files, and
+    :class:`StateError` if two days count in different ways.
     """
     found: list[str] = []
     first: DayPopularity | None = None

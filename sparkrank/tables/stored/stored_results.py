@@ -35,7 +35,7 @@ _OWN = ("spec_hash", RUN_ID)  # columns that may differ between runs with the sa
 
 @dataclass(frozen=True)
 class StoredResult:
-    """The stored tables of the day or window ``name``, with None for a missing table, and its row of ``runs``."""
+    """The stored tables of the day or window ``name`` (None: missing), and its row of ``runs``."""
 
     name: str
     metrics: pa.Table
@@ -46,7 +46,7 @@ class StoredResult:
 
     @cached_property
     def outcome(self) -> DayOutcome:
-        """The cells (metric, model, slice value) that failed a gate or were accepted, and new starts of histories."""
+        """The cells (metric, model, slice value) of failed gates, of accepted failures, and of new histories."""
         fails, accepted = pc.equal(self._verdicts["verdict"], "fail"), self._flags("accepted")
         let_in = pc.and_(fails, accepted)
         of_history = [name for name, kind in KINDS.items() if kind.reads_history]
@@ -75,13 +75,13 @@ class StoredResult:
 
     @property
     def acceptance(self) -> dict[str, Any]:
-        """The columns of ``runs`` that say when and why a person accepted the day; empty if the day is not accepted."""
+        """The time and the reason of a person's acceptance of the day, by column of ``runs``; empty without one."""
         values = {name: self.run.get(name) for name in ACCEPTED_NAMES}
         return {} if None in (values["accepted_at"], values["accepted_reason"]) else values
 
     @property
     def acceptances(self) -> dict[VerdictKey, tuple[tuple[float | None, ...], str]]:
-        """The verdicts that a person has accepted: a mapping from each key to the verdict's numbers and the reason."""
+        """The verdicts that a person has accepted: a mapping from each verdict's key to its numbers and the reason."""
         return {
             _key(row): ((row["value"], row["ci_low"], row["ci_high"]), row["accepted_reason"])
             for row in self._verdicts.filter(self._flags("accepted")).to_pylist()

@@ -1,4 +1,4 @@
-"""Checks of stored tables: the run that wrote them, the types of columns, the strings and the keys of rows.
+"""Checks of stored tables: the run that wrote the tables, the types of columns, and the strings and keys of rows.
 
 The checks also apply to days of releases that wrote no checksums. Numbers are not checked: anyone who can write the
 tables of a day can also write its row of ``runs``.
@@ -48,7 +48,7 @@ def validate_run(run: Mapping[str, object], run_ids: Sequence[str | None], day: 
 
 
 def validate_column_types(schema: pa.Schema, expected: pa.Schema, name: str, day: str) -> None:
-    """Raise :class:`InputError` if a column of ``schema`` has another type than in ``expected``, or occurs twice."""
+    """Raise :class:`InputError` if a column of ``schema`` occurs twice, or has a type other than in ``expected``."""
     for field in expected:
         if field.name not in schema.names:
             continue
@@ -80,7 +80,7 @@ def validate_utf8(table: pa.Table, name: str, day: str) -> None:
 
 
 def validate_unique_keys(table: pa.Table, key: Sequence[str], name: str, day: str) -> None:
-    """Raise :class:`InputError` if two rows have the same values in the columns ``key`` and would be counted twice."""
+    """Raise :class:`InputError` if two rows have the same values in the columns ``key``, and so would count twice."""
     if table.group_by(list(key), use_threads=False).aggregate([]).num_rows != table.num_rows:
         raise InputError(f"the table {name} of {day} has two rows of one key ({', '.join(key)}): {ADVICE}")
 
@@ -116,8 +116,7 @@ def validate_required(columns: Sequence[str], name: str, day: str) -> None:
 def validate_results(table: pa.Table, name: str, day: str, *, once: bool = True) -> None:
     """Raise :class:`InputError` if a table of results, such as ``metrics``, has an invalid row.
 
-    A row is invalid if its key contains a null or if its weight is infinite. If ``once`` is true, a row is also invalid
-    if another row has the same key.
+    A row is invalid if its key contains a null, if its weight is infinite or, with ``once``, if its key repeats.
     """
     for column in _WITHOUT_NULLS[name]:
         if column != "slice_value" and column in table.column_names and table[column].null_count:

@@ -1,1 +1,1 @@
-"""Modules that log stored days and evaluations to trackers of experiments, where teams look runs up."""
+"""Modules that log stored days and evaluations to trackers of experiments, such as MLflow."""

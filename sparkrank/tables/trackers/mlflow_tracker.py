@@ -1,4 +1,4 @@
-"""Runs in MLflow. Its client has its own configuration, such as ``MLFLOW_TRACKING_URI``."""
+"""Runs in MLflow, whose client is configured by variables such as ``MLFLOW_TRACKING_URI``."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ _MOST_TEXT = 5000  # characters of a tag or parameter
 
 @dataclass(frozen=True)
 class MlflowTracker:
-    """Runs in an ``experiment`` of MLflow, which is created if it does not exist.
+    """Runs in an ``experiment`` of MLflow. A missing experiment is created.
 
     If ``series`` is set, all days of a spec are steps of one run; otherwise each day has a run of its own. A complete
-    run has the tag :data:`_DIGEST`, which is set last. Numbers of a run cannot be withdrawn, so a new result of the
-    same spec and day becomes a new run, and the earlier run is deleted, which MLflow can undo.
+    run is marked by the tag :data:`_DIGEST`, which is set last. Numbers of a run cannot be withdrawn, so a new result
+    of the same spec and day becomes a new run, and the earlier run is deleted (MLflow can restore it).
     """
 
     word: ClassVar[str] = "mlflow"  # the value of ``to`` in a spec
@@ -45,7 +45,7 @@ class MlflowTracker:
         require("mlflow", "mlflow", "the tracker mlflow")
 
     def has(self, run: TrackedRun) -> bool:
-        """Return whether the tracker has a complete run with the ID and the digest of ``run``."""
+        """Return whether the tracker contains a complete run with the ID and the digest of ``run``."""
         client = _client()
         experiment = client.get_experiment_by_name(self._experiment)
         if experiment is None:
@@ -54,7 +54,7 @@ class MlflowTracker:
         return any(one.data.tags.get(self._digest_tag(run)) == run.digest for one in there)
 
     def log(self, run: TrackedRun, folder: Path) -> None:
-        """Log ``run`` with all files of ``folder``, in place of earlier runs with its ID."""
+        """Log ``run`` with all files of ``folder``, and delete earlier runs with the same ID."""
         client = _client()
         experiment = client.get_experiment_by_name(self._experiment)
         place = client.create_experiment(self._experiment) if experiment is None else experiment.experiment_id

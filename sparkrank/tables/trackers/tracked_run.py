@@ -36,10 +36,10 @@ _ACCEPTED = "accepted"  # the verdict of a gate whose failures a person has acce
 
 @dataclass(frozen=True)
 class TrackedRun:
-    """A day in the form for trackers. ``run_id`` is the same for the same spec and day.
+    """A day in the form for trackers. Runs of the same spec and day share a ``run_id``.
 
-    ``parameters`` depend only on spec and day, and ``tags`` also on the rows. ``source`` names the input with its
-    version. ``tables`` are logged as files, and so is ``spec``, a document without secrets.
+    ``parameters`` depend only on the spec and the day; ``tags`` depend on the rows too. ``source`` names the input with
+    its version. ``tables`` and ``spec``, a document without secrets, are logged as files.
     """
 
     name: str
@@ -59,7 +59,7 @@ class TrackedRun:
 
     @cached_property
     def digest(self) -> str:
-        """A hash of all that is logged, except the report. It differs between runs with different results."""
+        """A hash of all logged content except the report, different for runs with different results."""
         texts = json.dumps([dict(own) for own in (self.parameters, self.tags, self.values)], sort_keys=True)
         digest = hashlib.sha256(f"{self.source} {texts}".encode())
         for content in self._files.values():
@@ -78,7 +78,7 @@ class TrackedRun:
 
 
 def names_without_clash(texts: Iterable[Parts]) -> dict[Parts, str]:
-    """Return the name in a tracker for each of ``texts``. Raise :class:`SpecError` if two texts have one name.
+    """Return the name in a tracker for each of ``texts``. Raise :class:`SpecError` if two texts get the same name.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def _name_of_part(text: str) -> str:
 def values_of(metrics: pa.Table, comparisons: pa.Table | None, slices: Collection[str]) -> dict[str, float]:
     """Return the numbers of the whole day and of each value of ``slices``, by their names in a tracker.
 
-    Null and NaN are left out. Raise :class:`SpecError` if two numbers would have one name.
+    Null and NaN are left out. Raise :class:`SpecError` if two numbers would get the same name.
     """
     numbers = [*_numbers(metrics, "value", slices)]
     numbers += [] if comparisons is None else _numbers(comparisons, "difference", slices)

@@ -31,7 +31,7 @@ class ObjectWithLogs(Protocol):
 def log_to_tracker(
     tracker: MlflowTracker, run: TrackedRun, write_report: Callable[[Path], None], timeout: float = TIMEOUT
 ) -> bool:
-    """Log ``run`` with its files and its report, and return whether the tracker lacked it.
+    """Log ``run`` with its files and its report unless it is logged already. Return whether it was not.
 
     Raise :class:`StoreError` with the tracker's message if the tracker fails or takes longer than ``timeout`` seconds.
     ``write_report`` is only called if the run is logged.
@@ -63,7 +63,7 @@ def write_files(run: TrackedRun, folder: Path, write_report: Callable[[Path], No
 def answer_of(word: str, timeout: float, call: Callable[[], _T]) -> _T:
     """Return the result of ``call``; raise :class:`StoreError` if it fails or takes longer than ``timeout`` seconds.
 
-    The message begins with the program ``word``.
+    The message begins with the program's name ``word``.
     """
     try:
         return within(word, timeout, call)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @prometheus_options
 @VERBOSE
 def gate(spec: Spec, named: NamedDays, replay: str | None, prometheus: PrometheusFile | None, is_whole: bool) -> None:
-    """Judge a stored day, or a stored window, by the gates of the spec, without Spark; nothing is written."""
+    """Judge a stored day or window by the gates of the spec. The command starts no Spark and writes no tables."""
     if replay is not None:
         if named.first is not None or named.last is not None:
             raise click.UsageError("--replay and --from do not go together: --replay goes back from --date")

@@ -412,8 +412,8 @@ class Spec(Section):
     def hash(self, session: Mapping[str, str] | None = None) -> str:
         """Return twelve hex digits that depend on all settings with an effect on results.
 
-        Settings of only the place or the course of the evaluation are left out. ``session`` contains the Spark session
-        settings on which reading depended.
+        Settings that decide only where results are stored, or how the evaluation runs, are left out. ``session``
+        contains the Spark session settings on which reading depended.
         """
         resolved = self.resolved()
         truth = None if self.truth is None else _settings_of_rows(resolved["truth"], self.truth)

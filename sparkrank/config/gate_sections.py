@@ -282,7 +282,7 @@ def _directed(kind: GateKind, metrics: tuple[str, ...], gate: Gate, where: str, 
 
 
 def directions_of(plan: Plan) -> dict[str, bool | None]:
-    """Return a mapping from each metric of ``plan`` to whether higher is better (None: neither direction is better)."""
+    """Return a mapping from each metric of ``plan`` to whether higher is better (None: neither direction is)."""
     return {str(metric): metric.declaration.higher_is_better for metric in plan.metrics}
 
 

@@ -295,8 +295,8 @@ class Input(InputRows):
     all rows in the time zone ``time_zone``, whatever the setting of the Spark session. ``grouped`` is the place of all
     rows of a group: in one of the ``files``, in one of the ``folders`` named ``key=value`` (or a partition of an
     Iceberg table), or next to one another in one file (``sorted``). With ``unchecked`` after the word, this is not
-    checked. With ``shuffle``, rows are shuffled, and also with ``auto`` unless folders or partitions are by a column of
-    the group or its bucket.
+    checked. With ``shuffle``, rows are shuffled. With ``auto``, they are shuffled unless folders or partitions divide
+    them into large enough parts by columns of the group key, or by values made of these.
     """
 
     columns: Columns

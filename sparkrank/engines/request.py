@@ -29,8 +29,8 @@ CATALOG_BYTES = 256 << 20  # the default of ``catalog.most_bytes``, which each P
 class CatalogRows:
     """The catalog: ``rows`` with the attributes of items, one row for each item in the column ``item``.
 
-    Up to ``most_bytes`` of rows are sent to workers. The column ``since``, if any, is the time at which an item
-    appeared.
+    Workers get the rows; more than ``most_bytes`` bytes are refused. The column ``since``, if any, is the time at which
+    an item appeared.
     """
 
     rows: SideRows

@@ -181,7 +181,10 @@ def interval_text(estimate: IntervalEstimate, line: float | None = None) -> str:
 
 
 def reach_text(estimate: IntervalEstimate, sign: int, line: float) -> str:
-    """Return a clause with the distance to which the interval reaches beyond the bound ``line``, on the bad side."""
+    """Return a clause with the end of the interval on the bad side: the low end if ``sign`` is 1, else the high end.
+
+    The end has enough digits to differ from the bound ``line``.
+    """
     worst = _known(estimate.low if sign > 0 else estimate.high)
     return "its interval has no end there" if worst is None else f"the interval reaches {shown_number(worst, line)}"
 

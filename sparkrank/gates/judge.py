@@ -18,7 +18,7 @@ from sparkrank.metrics.slices import ALL
 class Judge:
     """The judge of days and windows by ``rules``.
 
-    ``better`` maps each metric to whether higher is better (None: no direction is better). ``level`` is the confidence
+    ``better`` maps each metric to whether higher is better (None: neither direction is). ``level`` is the confidence
     level of the intervals. Metrics in ``without_interval`` never have an interval. Slice values with fewer than
     ``least_groups`` groups are left out. Two models are not compared if the share of groups with a value of only one
     model exceeds ``most_unpaired``.
@@ -88,7 +88,7 @@ class Judge:
         return sorted(verdicts, key=worst_first)
 
     def _is_small(self, cell: Cell, facts: Facts, before: Facts | None) -> bool:
-        """Return whether the slice value of ``cell`` has too few groups on the day or, if missing there, before."""
+        """Return whether the slice value of ``cell`` has too few groups on the day or, if the day lacks it, before."""
         measured = facts.measured.get(cell) or (None if before is None else before.measured.get(cell))
         groups = None if measured is None else measured.n_groups
         return cell.slice != ALL and groups is not None and groups < self.least_groups

@@ -103,9 +103,10 @@ def codes_of(coding: Coding, bins: Ints) -> Ints:
 
 @dataclass(frozen=True)
 class JoinedInPlace:
-    """Bins joined in an array of ``span`` elements.
+    """The ``bins`` of several histograms, joined in an array of ``span`` elements.
 
-    ``places`` contains the indices of each histogram's bins, ``filled`` all indices.
+    ``places`` contains, for each histogram, the indices of its bins in that array. ``filled`` contains the indices at
+    which some histogram has a bin.
     """
 
     bins: Ints

@@ -59,7 +59,7 @@ class BinnedRows(NamedTuple):
 
 
 def sorted_rows(runs: Sequence[BinnedRows], are_sorted: bool = True) -> BinnedRows:
-    """Merge ``runs`` (at least one) into rows sorted by bin. ``are_sorted`` is true if each run is sorted."""
+    """Merge one or more ``runs`` into rows sorted by bin. ``are_sorted`` is true if each run is sorted."""
     rows, weighted = sum(len(run.bins) for run in runs), runs[0].weights is not None
     ensure_free(rows * (17 if weighted else 9), "sorting rows by exact bins")
     if not native.runs("order of rows"):

@@ -150,7 +150,7 @@ class ScoredRows:
 
     @cached
     def beyond(self) -> Flags:
-        """Return flags of the labelled rows with a score or label beyond ±:data:`FARTHEST`, which sums omit."""
+        """Return flags of the labelled rows that sums omit: their score or label is beyond ±:data:`FARTHEST`."""
         far: Flags = (np.abs(self.wide()) > FARTHEST) | (np.abs(self.labels.astype(np.float64)) > FARTHEST)
         return far if self.judged is None else far & self.judged
 

@@ -33,7 +33,7 @@ class NarrowHistogram:
     """A packed histogram. A bin of unweighted rows has 4 to 9 bytes instead of 32.
 
     ``codes`` contains the code of the first bin, and the step from each code to the next. Codes depend on ``scores``,
-    the range of scores (None: no bins).
+    the range of scores, which is None without bins.
     """
 
     rule: BinRule
@@ -87,7 +87,7 @@ class NarrowRows:
 
 
 def merged(parts: Sequence[NarrowHistogram | NarrowRows]) -> ScoreHistogram:
-    """Merge packed histograms (at least one) of the same rule, faster than by unpacking all of them first."""
+    """Merge one or more packed histograms of the same rule, faster than by unpacking all of them first."""
     bins = [part for part in parts if isinstance(part, NarrowHistogram)]
     if len(bins) == len(parts) and (added := _merged_by_loops(bins)) is not None:
         return ScoreHistogram(parts[0].rule, *added)

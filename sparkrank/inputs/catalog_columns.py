@@ -51,7 +51,7 @@ class CatalogPlan(Plan):
 
 
 def columns_of_catalog(named: Any, roles: Roles) -> tuple[str, str | None]:
-    """Return the columns of a catalog for its items and for the time at which an item appeared (None: no column).
+    """Return the columns of a catalog for its items and for the time at which an item appeared (or None).
 
     ``named`` maps ``item`` and ``since`` to columns. By default, the item column has the same name as in the lists.
     """

@@ -163,7 +163,7 @@ def on_day(text: str, day: str) -> str:
 
 
 def on_days(path: str, day: str) -> list[str]:
-    """Return the paths of ``path`` on ``day``: one path or, for a range of days, one path per day."""
+    """Return the paths that ``path`` names on ``day``: one path or, for a range of days, one path per day."""
     days = _range_in(path)
     if days is None:
         return [on_day(path, day)]

@@ -51,7 +51,8 @@ class PipesRun:
 def pipes_run(spec: Spec) -> Iterator[PipesRun]:
     """Yield the connection to Dagster inside a ``with`` block, and close it at the end.
 
-    Raise :class:`SpecError` unless Dagster started the command for one asset, or if two names would be equal there.
+    Raise :class:`SpecError` unless Dagster started the command for one asset, or if two metrics or gates would get the
+    same name in Dagster.
     Dagster gets no traceback, because it could show values of the input.
     """
     require("dagster_pipes", "dagster", "--pipes")

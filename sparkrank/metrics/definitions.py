@@ -119,7 +119,7 @@ class Definitions:
         return self.written()
 
     def written(self, *always: str) -> str:
-        """Return a string of the settings ``ties``, ``undefined``, those in ``always``, and all other non-defaults."""
+        """Return a string of ``ties``, ``undefined``, the settings named in ``always``, and all other non-defaults."""
         values = [(setting.name, getattr(self, setting.name), setting.default) for setting in fields(self)]
         shown = {*_ALWAYS_WRITTEN, *always}
         return ", ".join(f"{name}={value}" for name, value, default in values if value != default or name in shown)

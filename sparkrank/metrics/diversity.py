@@ -20,7 +20,7 @@ from sparkrank.ranking.first_rows import head_of
 from sparkrank.ranking.ranking import Ranking
 from sparkrank.ranking.value_columns import catalog_column
 from sparkrank.ranking.value_pairs import (
-    LIKENESS,
+    SIMILARITIES,
     SumsOverPairs,
     ValuedRows,
     all_pairs,
@@ -50,12 +50,15 @@ def category_entropy(ranking: Ranking, metric: Metric) -> Floats:
 
 
 def ild(ranking: Ranking, metric: Metric) -> Floats:
-    """Return the mean of 1 - likeness over pairs of the first k rows of each group; NaN with fewer than two values."""
+    """Return the mean of 1 - similarity over pairs of the first k rows of each group.
+
+    With fewer than two values, the result is NaN, or 0 with ``single=zero``.
+    """
     columns = metric.columns_of("by")
     rows, groups = valued_rows(head_of(ranking, metric.k), columns, metric.k), ranking.groups
     different = SumsOverPairs(*np.zeros((3, groups)))
     for column in columns:
-        alike = LIKENESS[metric.word("distance")](ranking, column).sums(rows, groups)
+        alike = SIMILARITIES[metric.word("distance")](ranking, column).sums(rows, groups)
         different = different.plus(all_pairs(rows, groups).minus(alike))
     mean = mean_over_pairs(rows, different, groups, none_is_zero=metric["single"] == "zero")
     return mean / len(columns) if metric["scale"] == "mean" else mean
@@ -99,7 +102,7 @@ def _ild_terms(ranking: Ranking, metric: Metric) -> Arithmetic:
     columns = metric.columns_of("by")
     rows = valued_rows(ranking, columns, metric.k)
     above = np.arange(len(rows.row)) * len(columns)
-    alike = [LIKENESS[metric.word("distance")](ranking, column).above(rows) for column in columns]
+    alike = [SIMILARITIES[metric.word("distance")](ranking, column).above(rows) for column in columns]
     terms = {"counts": np.ones(len(above)), "distances from rows above": above - np.sum(alike, axis=0)}
     table = _table(rows, terms)
     if rows.is_cut.any():

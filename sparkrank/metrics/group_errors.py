@@ -33,7 +33,7 @@ WEIGHT_OF_COMPARED = replace(WEIGHT, doc=WEIGHT.doc.replace("its listed rows", "
 class Errors(NamedTuple):
     """The ``error`` of each row with a score, in the order of the input. ``counted`` flags the rows that count.
 
-    ``refused`` flags the rows because of which the value of their group is undefined.
+    ``refused`` flags the rows that make the value of their group undefined.
     """
 
     error: Floats

@@ -258,7 +258,7 @@ def kind_of(metric: Metric) -> MetricKind:
 
 
 def effective_number(of_parts: Floats) -> float | None:
-    """Return the number n of equal groups with amounts of parts as uneven as ``of_parts``.
+    """Return n, the number of equal groups that would make the amounts of parts as uneven as ``of_parts``.
 
     The result is 0 if all amounts are 0, and None for fewer than two parts. Let S_j be the share of part j among g
     parts. n is (g - 1) / (g Σ S_j² - 1), because g Σ S_j² has the mean 1 + (g - 1) / n for n equal groups in random

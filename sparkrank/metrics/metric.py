@@ -86,7 +86,7 @@ class NeedsOrder:
 
 @dataclass(frozen=True)
 class Unbounded:
-    """The metrics without a highest value: those of which ``holds`` is true. ``form`` describes them to users.
+    """The metrics without a highest value: those for which ``holds`` is true. ``form`` describes them to users.
 
     If ``has_ideal`` is true of a metric, a value above the declaration's ``highest`` means that the list is better than
     its ideal list.
@@ -473,7 +473,7 @@ class Metric:
         return tuple(dict.fromkeys((*self.declaration.columns, *read)))
 
     def with_ties(self, ties: Ties | None) -> Metric:
-        """Return the same metric with the rule ``ties`` for tied rows in its string (None: without a rule)."""
+        """Return the same metric with the rule ``ties`` for tied rows in its string (None: without one)."""
         return self._with({TIES.name: ties})
 
     def with_label(self, label: str | None) -> Metric:
@@ -531,7 +531,7 @@ class Metric:
 
     @property
     def is_over_groups(self) -> bool:
-        """Whether the value summarises per-group values, some of which may be undefined."""
+        """Whether the value summarises values of groups, which may be undefined."""
         return self.group_metric.declaration.is_averaged
 
     @property

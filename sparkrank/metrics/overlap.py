@@ -36,7 +36,10 @@ def serendipity(lists: TwoLists, k: int | None, rel: float | None) -> Floats:
 
 
 def share_of(amounts: Floats, ranking: Ranking, k: int | None, over: str = "k") -> Floats:
-    """Return ``amounts`` / ``k`` if ``over="k"``, or else / (rows of the list within ``k``); 0 for an empty list."""
+    """Return ``amounts`` divided by ``k`` if ``over="k"``, otherwise by the list's number of rows within ``k``.
+
+    If ``k`` is None, the divisor is the number of all rows. The result is 0 for an empty list.
+    """
     if k is not None and over == "k":
         return amounts / k
     length = ranking.length

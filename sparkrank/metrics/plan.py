@@ -335,7 +335,7 @@ class Plan:
 
     @cached_property
     def beatable(self) -> tuple[tuple[Metric, float], ...]:
-        """The group metrics of which a list may exceed its ideal list, as (metric, value of the ideal list)."""
+        """The group metrics that may exceed the value of the ideal list, as (metric, value of the ideal list)."""
         return tuple(
             (metric, declared.highest)
             for metric, declared in self.group_metrics
@@ -525,7 +525,7 @@ class Plan:
 
     @cached_property
     def group_weights(self) -> tuple[str, ...]:
-        """The names of the columns of weights of groups in the mean of some metric, each once."""
+        """The names of the columns that weight the groups in the mean of a metric, each once."""
         columns = (metric.group_metric.weight_column for metric in self.metrics)
         return tuple(dict.fromkeys(filter(None, columns)))
 
@@ -672,7 +672,7 @@ class Plan:
 
     @cached_property
     def weight_states(self) -> tuple[WeightStates, ...]:
-        """The names of the sums of weights by propensity that metrics need, each once."""
+        """The names of the sums for each propensity weighting that a metric needs, each once."""
         of_values = dict.fromkeys(map(weight_states_of, self.policy_values))
         return (*(weighed.states for weighed in self.weighed_rows), *of_values)
 

@@ -122,7 +122,7 @@ class PooledTotals:
     hulls: Sequence[UpperHull] = ()
 
     def sum(self, *added: RowSum, without: Sequence[RowSum] = ()) -> float:
-        """Return the total of the sums ``added`` minus the total of ``without``, sums over some of the same rows.
+        """Return the total of the sums ``added``, minus the total of the sums ``without`` over some of the same rows.
 
         The result is the float64 nearest to the exact difference. If the sums were rounded first, the difference of two
         close sums could be wrong, or even below 0.

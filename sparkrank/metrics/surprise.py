@@ -111,9 +111,10 @@ def _leads(ranking: Ranking, column: ValueColumn, k: int | None) -> tuple[Ints, 
 
 
 def past_serendipity(ranking: Ranking, metric: Metric) -> Floats:
-    """Return Σ lead / items over the relevant rows within k of each group, divided by the parameter ``over``.
+    """Return Σ lead / N over the relevant rows within k of each group, divided as ``over`` says (:func:`share_of`).
 
-    The lead of a row is its rank by popularity minus its position, or 0 if that is negative.
+    The lead of a row is its rank by popularity minus its position, or 0 if that is negative. N is the number of items
+    with a rank. The result is NaN if N is 0.
     """
     column = metric.value_column("of")
     row, _, lead = _leads(ranking, column, metric.k)

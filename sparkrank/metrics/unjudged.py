@@ -27,7 +27,7 @@ class Assumption(NamedTuple):
 
 
 def assumption_of(metric: Metric) -> Assumption | None:
-    """Return the assumption of ``metric`` about rows without a label (None: such rows count as not relevant)."""
+    """Return the assumption of ``metric`` about rows without a label (None: the metric has no such setting)."""
     given_word = dict(metric.settings).get(UNJUDGED.name)
     if given_word is None:
         return None

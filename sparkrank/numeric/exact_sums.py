@@ -69,9 +69,9 @@ def first_limb(values: Floats) -> int:
 
 
 def limbs_used(values: Floats) -> slice:
-    """Return the slice (never empty) of the six limbs (floats) that may be nonzero for ``values`` (at least one).
+    """Return a slice, never empty, of the six limbs (floats) that may be nonzero for ``values``.
 
-    The compiled loops must be in use.
+    ``values`` must not be empty, and the compiled loops must be in use.
     """
     first = first_limb(values)
     return slice(first, native.sums.last_of(values, first, UNIT_ARRAY))

@@ -122,7 +122,7 @@ class Decimals:
 
 @dataclass(frozen=True)
 class WideDecimals:
-    """Bins of scores rounded to ``size`` decimals, for scores of which some are infinite or too large for decimals."""
+    """Bins of scores rounded to ``size`` decimals, if some scores are infinite or too large for decimals."""
 
     size: int
 

@@ -81,7 +81,8 @@ class DistinctLists:
     def alike_together(self) -> Alike:
         """Return the order of groups by number of relevant rows, hit positions and number of rows.
 
-        In this order, equal values are adjacent, and Parquet stores them in few bytes."""
+        In this order, equal values are adjacent, and Parquet stores them in few bytes.
+        """
         relevant, rows = (np.minimum(count, MAX_ROWS_CODED).astype(np.uint64) for count in (self.relevant, self.rows))
         places = self.places >> np.uint64(64 - PLACE_BITS)
         by_likeness = np.argsort(relevant << np.uint64(PLACE_BITS + ROW_BITS) | places << np.uint64(ROW_BITS) | rows)
@@ -107,9 +108,9 @@ class GroupValues:
 
 
 def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alike) -> list[NDArray[Any]]:
-    """Return the numbers of all groups for each of ``values``, in the order ``alike`` (made of ``distinct``).
+    """Return an array for each of ``values``: the number of every group, in the order ``alike`` of the groups.
 
-    All values of the same distinct lists are reordered in one pass.
+    ``alike`` comes from ``distinct``. Values that share distinct lists are reordered in one pass.
     """
     numbers: dict[DistinctLists | None, list[NDArray[Any]]] = {}
     for value in values:

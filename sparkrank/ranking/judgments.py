@@ -75,7 +75,7 @@ class Judgments:
     counts). ``references`` maps the name of an order to n values, lowest first, with NaN for rows outside the order.
     ``repeats`` flags list rows that repeat an item without credit: such rows are not relevant, not judged and in no
     reference, and rank last in their tie block. ``gains`` maps a column of gains to n values, none below 0.
-    ``propensities`` (None: no metric reads any) contains the propensity of each relevant row, and NaN or a number for
+    ``propensities``, None if no metric reads any, contains the propensity of each relevant row, and NaN or a number for
     others.
     """
 
@@ -131,7 +131,7 @@ class Judgments:
         return self._rows_and_relevant(rel)[1] if self.item_row is None else self.count(self.flags(rel))
 
     def count(self, flags: Flags) -> Ints:
-        """Return the number of rows with ``flags`` in each group, of those in :meth:`counted`."""
+        """Return, for each group, how many of its rows in :meth:`counted` have a true flag in ``flags``."""
         if self.item_row is None:
             return count_by(self.codes, self.groups, flags)
         return np.bincount(self.codes[self.counted_rows(flags)], minlength=self.groups)

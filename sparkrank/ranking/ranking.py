@@ -90,9 +90,9 @@ class SortedRows(NamedTuple):
 
 
 def rank_rows(codes: Codes, scores: Scores, length: Ints) -> SortedRows:
-    """Return rows sorted by group (``codes``) and descending score (no NaN). ``length`` contains the rows per group.
+    """Return the rows sorted by group (``codes``) and descending score (no NaN). ``length`` counts each group's rows.
 
-    Raises :class:`NotEnoughMemoryError` if the arrays for sorting do not fit in free memory.
+    Raise :class:`NotEnoughMemoryError` if the arrays for sorting do not fit in free memory.
     """
     ensure_free(len(codes) * ORDER_BYTES, "the order of all rows", _WITHOUT_ORDER)
     layout = KeyLayout.of(len(codes), len(length))
@@ -356,7 +356,7 @@ class Ranking:
         return self._with_ties_ordered(self.judged_rows(self._ranked.row))
 
     def row_by(self, columns: Sequence[ValueColumn]) -> Ints:
-        """Return :attr:`row` with tied rows that no rule orders in the order of their values in ``columns``."""
+        """Return :attr:`row`, where values in ``columns`` order the tied rows that the rule for ties leaves open."""
         return self._with_ties_ordered(self.judged_rows(self._ranked.row), [self.columns[column] for column in columns])
 
     def _with_ties_ordered(self, row: Ints, values: Sequence[NDArray[Any]] = ()) -> Ints:

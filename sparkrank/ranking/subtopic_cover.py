@@ -44,7 +44,7 @@ class Cover(NamedTuple):
 def cover_of(ranking: Ranking, column: ValueColumn, rel: float | None, k: int | None) -> Cover:
     """Return the subtopics of relevant rows in the first ``k`` rows of each list (None: in all rows).
 
-    ``column`` contains the arrays of subtopics, and orders the tied rows that no rule orders.
+    ``column`` contains the arrays of subtopics. Its values order the tied rows that the rule for ties leaves open.
     """
     order, codes = ranking.row_by([column]), ranking.columns[column]
     counts = ranking.judgments.flags(rel)[order] & (codes[order] >= 0)

@@ -1,6 +1,6 @@
-"""The rows with values among the first k of each list: counts of equal values, and the mean likeness of two rows.
+"""The rows with values among the first k of each list: counts of equal values, and the mean similarity of two rows.
 
-Likeness is summed over all pairs of rows of a list, without forming the pairs where counts or sums suffice.
+The similarity is summed over all pairs of rows of a list. Where counts or sums suffice, no pairs are formed.
 """
 
 from __future__ import annotations
@@ -113,19 +113,19 @@ def all_pairs(rows: ValuedRows, groups: int) -> SumsOverPairs:
     return SumsOverPairs.of_counts(np.arange(groups), above, inside, groups)
 
 
-class Likeness(Protocol):
-    """The likeness of two rows by their values in a column, from 0 to 1 (cosine: from -1)."""
+class Similarity(Protocol):
+    """The similarity of two rows by their values in a column, from 0 to 1 (cosine: from -1)."""
 
     def sums(self, rows: ValuedRows, groups: int) -> SumsOverPairs:
-        """Return the sums of the likeness over all pairs of rows of each group."""
+        """Return the sums of the similarity over all pairs of rows of each group."""
 
     def above(self, rows: ValuedRows) -> Floats:
-        """Return the sum of each row's likeness to the rows above it, for the rows of a single list."""
+        """Return the sum of each row's similarity to the rows above it, for the rows of a single list."""
 
 
 @dataclass(frozen=True, eq=False)
 class Equality:
-    """The likeness 1 of rows with equal values, else 0. ``codes`` contains the value of each judged row."""
+    """The similarity 1 of rows with equal values, 0 of others. ``codes`` contains the value of each judged row."""
 
     codes: Codes | Floats
 
@@ -162,7 +162,7 @@ def equal_above(codes: Codes | Floats) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Jaccard:
-    """The likeness of rows by Jaccard's index of their sets of texts. Only pairs with a common text are formed.
+    """The similarity of rows by Jaccard's index of their sets of texts. Only pairs with a common text are formed.
 
     ``codes`` contains the index of each judged row's array in ``arrays``.
     """
@@ -214,7 +214,7 @@ def _before(counts: Ints) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Cosine:
-    """The likeness of rows by the cosine of their vectors. The sum over all pairs is (|Σ x/|x||² - n) / 2.
+    """The similarity of rows by the cosine of their vectors. The sum over all pairs is (|Σ x/|x||² - n) / 2.
 
     No pair is formed. ``codes`` contains the index of each judged row's vector in ``arrays``.
     """
@@ -254,7 +254,7 @@ class Cosine:
             yield (column / length)[code]
 
 
-LIKENESS: dict[str, Callable[[Ranking, ValueColumn], Likeness]] = {
+SIMILARITIES: dict[str, Callable[[Ranking, ValueColumn], Similarity]] = {
     "mismatch": lambda ranking, column: Equality(ranking.columns[column]),
     "jaccard": lambda ranking, column: Jaccard(ranking.columns[column], ranking.arrays[column]),
     "cosine": lambda ranking, column: Cosine(ranking.columns[column], ranking.arrays[column]),

@@ -176,7 +176,7 @@ class Comparisons:
 class HeadlineRow:
     """A metric of a model over all rows, its comparison with the baseline, and its gate verdicts.
 
-    ``before`` is the value on the previous day, and ``change`` the difference from it; both may be None.
+    ``before`` is the value on the previous day, and ``change`` the difference from it; None where a value is missing.
     """
 
     row: MetricValue
@@ -388,7 +388,7 @@ class Calibration:
 
 @dataclass(frozen=True)
 class HistogramBin:
-    """The number (or weight) of relevant rows and of other rows with scores from ``low`` to ``high``."""
+    """A bin of scores from ``low`` to ``high``: the number or weight of relevant (``pos``) and other rows (``neg``)."""
 
     low: float
     high: float

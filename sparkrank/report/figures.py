@@ -187,7 +187,7 @@ def interval_figures(
 
 
 def directions_of(data: ReportData) -> dict[str, bool | None]:
-    """Return a mapping from each metric to whether higher values are better (None: no direction is known to be)."""
+    """Return a mapping from each metric to whether higher values are better (None: neither direction is better)."""
     return {definition.metric: definition.higher_is_better for definition in data.definitions}
 
 

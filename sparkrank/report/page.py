@@ -184,7 +184,7 @@ class View:
         ]
 
     def side(self, row: ComparisonRow | None) -> str:
-        """Return ``better`` or ``worse`` for a clear difference of a metric with a direction; otherwise ``""``."""
+        """Return ``better`` or ``worse`` for a significant difference; otherwise ``""`` (:func:`side_of`)."""
         return side_of(row, self._directions)
 
     def compared(self, cell: MetricValue) -> ComparisonRow | None:

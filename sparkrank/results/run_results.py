@@ -73,7 +73,7 @@ class WindowResult(StoredTables):
 
 @dataclass(frozen=True)
 class PublishedDay:
-    """A stored day or window, the external ``place`` of its copies, and the tables copied there this time.
+    """A stored day or window, the external ``place`` of its copies, and the tables copied to the place this time.
 
     ``written`` contains the names of these tables.
     """
@@ -87,8 +87,8 @@ class PublishedDay:
 class BackfilledDay:
     """A day of a backfill: its ``result`` if it was evaluated, or the ``reason`` why there is no input.
 
-    If the day was already stored (``there``), ``run_id`` names its run. ``stored`` then contains the verdicts other
-    than pass, or is None if the spec has no gates. ``warnings`` contains a sentence for each tracker that lacks the day
+    If the ``state`` is ``there``, the day was already stored. ``run_id`` names its run, and ``stored`` contains the
+    verdicts other than pass, or is None if the spec has no gates. ``warnings`` contains a sentence for each tracker that lacks the day
     and fails.
     """
 

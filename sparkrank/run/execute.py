@@ -66,7 +66,7 @@ class OpenRequest:
     rows: int = 0  # the number of rows counted, or 0
 
     def evaluate(self, stages: Stages, files: GroupFiles | None = None) -> EvaluationOutcome:
-        """Evaluate the rows in one pass. If ``files`` is given, the workers write the group table there.
+        """Evaluate the rows in one pass. If ``files`` is given, the workers write the group table to them.
 
         Raise :class:`InputError` if the rows cannot be used or a limit is exceeded. After any error, all files written
         to ``files`` are removed.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def with_item_tables(request: Request, lane: Lane) -> Request:
     """Return ``request`` with the catalog and the popularity of items in the plan. ``lane`` sends them to workers once.
 
-    If a metric compares with the rows of the interactions, the catalog also contains each item's number of rows there.
+    If a metric compares with the rows of the interactions, the catalog also contains their number for each item.
     """
     request = with_popularity(with_catalog(request, lane), lane)
     plan = request.plan

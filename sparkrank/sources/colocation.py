@@ -71,7 +71,7 @@ class Colocation:
     def file_sets(self, sides: Sequence[Sequence[FileSplit]]) -> list[FileSet]:
         """Return the files of all inputs (``sides``) in sets, one set for each task, the largest set first.
 
-        Raises :class:`SpecError` if groups should be in folders, but the files of an input are not in folders.
+        Raise :class:`SpecError` if groups should be in folders, but the files of an input are not in folders.
         """
         values = self._values(sides)
         if self.by == "folders" and not values:

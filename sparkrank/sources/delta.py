@@ -118,7 +118,7 @@ def _partition(file: Mapping[str, Any], columns: pa.Schema) -> pc.Expression:
 
 
 def _typed(value: Any, kind: pa.DataType) -> pa.Scalar:
-    """Return the ``value`` of a partition, which is a text in the log. An instant without a zone is in UTC there."""
+    """Return the ``value`` of a partition, which is a text in the log. An instant without a zone is in UTC."""
     if isinstance(value, str) and pa.types.is_timestamp(kind) and kind.tz is not None:
         instant = datetime.fromisoformat(value.replace("Z", "+00:00"))
         value = instant if instant.tzinfo is not None else instant.replace(tzinfo=timezone.utc)
@@ -202,7 +202,7 @@ def _batches(
 
 
 def _sql(test: ColumnTest) -> str:
-    """Return ``test`` in deltalake's SQL, or an empty text for floating-point numbers: there -0.0 is below 0.0."""
+    """Return ``test`` in deltalake's SQL, or an empty text for floats, because deltalake sorts -0.0 below 0.0."""
     if pa.types.is_floating(test.kind):
         return ""
     column = '"{}"'.format(test.column.replace('"', '""'))

@@ -84,7 +84,7 @@ def _without_slashes_in_braces(path: str) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=1024)
 def _compiled(part: str) -> re.Pattern[str]:
-    """Return one part of a path pattern as a regular expression. Raises :class:`SpecError` if the part is malformed."""
+    """Return one part of a path pattern as a regular expression. Raise :class:`SpecError` if the part is malformed."""
     braces = 0
 
     def regex(mark: re.Match[str]) -> str:

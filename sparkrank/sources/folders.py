@@ -28,7 +28,7 @@ def folder_columns(what: str, files: Sequence[str], base: str, partition_types: 
     """Return the columns from the names of the folders between ``base`` and ``files``. Messages name ``what``.
 
     Numbers with a letter (``7d``, ``1e5``), integers beyond 64 bits, timestamps and columns without a value become
-    strings. Raises :class:`InputError` if two folder names give the same value, as ``7`` and ``007`` do, because their
+    strings. Raise :class:`InputError` if two folder names give the same value, as ``7`` and ``007`` do, because their
     groups would merge.
     """
     values: dict[str, set[str]] = {}

@@ -79,7 +79,7 @@ def remaining_files(
 ) -> list[FileScanTask]:
     """Return those files of ``snapshot``, ordered by path, that the ``comparisons`` do not rule out.
 
-    Raises :class:`UnappliedFeatureError` if a file needs a feature that pyiceberg does not apply.
+    Raise :class:`UnappliedFeatureError` if a file needs a feature that pyiceberg does not apply.
     """
     rows = row_filter(comparisons, table.schema(), schema_at(table, snapshot))
     with metadata_errors(side, functools.partial(_unreadable_file, table, snapshot)):

@@ -62,7 +62,7 @@ def _is_polars(rows: object) -> bool:
 def readable_rows(subject: str, rows: Any, roles: Roles) -> Any:
     """Return ``rows`` unchanged, or their columns with roles as an Arrow table or, for a long stream, as a file.
 
-    Raises :class:`SpecError` if ``rows`` is no table or stream, and :class:`InputError` if it cannot be read.
+    Raise :class:`SpecError` if ``rows`` is no table or stream, and :class:`InputError` if it cannot be read.
     """
     if isinstance(rows, str) and not rows:  # Arrow would take it for the folder in which this process runs
         raise SpecError(f"{subject} an empty text: a path to Parquet is needed")

@@ -45,7 +45,7 @@ def stamps_of(infos: Iterable[fs.FileInfo], store: fs.FileSystem) -> dict[str, S
 
 @contextmanager
 def unchanged(store: fs.FileSystem, path: str, stamp: Stamp | None) -> Iterator[None]:
-    """Context manager for reading a file. Raises :class:`InputError` at the end if the file's ``stamp`` changed."""
+    """Context manager for reading a file. Raise :class:`InputError` at the end if the file's ``stamp`` changed."""
     failure: Exception | None = None
     try:
         yield

@@ -50,7 +50,7 @@ def at_version(side: SideRows) -> SideRows:
 
 
 def installed_lake(side: SideRows, key: str) -> LakeFormat:
-    """Return the lake format of an input. Raises :class:`SpecError` if ``key`` of a spec needs a missing library."""
+    """Return the lake format of an input. Raise :class:`SpecError` if ``key`` of a spec needs a missing library."""
     lake = LAKES[side.format]
     if lake.is_installed():
         return lake

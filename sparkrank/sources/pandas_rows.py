@@ -25,7 +25,7 @@ Counts = Counter[tuple[str, str]]
 def out_of_pandas(rows: Any, roles: Roles, plan: Plan, what: str, counts: Counts) -> Any:
     """Return a pandas DataFrame, the input ``what`` in messages, as an Arrow table, and other ``rows`` unchanged.
 
-    Adds the number of NaN that became null to ``counts``. Raises the errors of :func:`table_of`.
+    Add the number of NaN that became null to ``counts``. Raise the errors of :func:`table_of`.
     """
     if not is_pandas(rows):
         return rows

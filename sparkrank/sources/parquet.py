@@ -83,7 +83,7 @@ class ParquetInput:
 
     @classmethod
     def of(cls, stored: StoredFiles, partition_types: PartitionTypes = "inferred") -> ParquetInput:
-        """Open the files in ``stored`` by reading their footers. Raises the same errors as :meth:`at`."""
+        """Open the files in ``stored`` by reading their footers. Raise the same errors as :meth:`at`."""
         folders = stored.folder_columns(partition_types)
         return cls.of_fragments(stored.fragments("parquet", folders), folders, stored)
 

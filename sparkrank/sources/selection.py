@@ -55,9 +55,9 @@ class Selection:
     def open(cls, side: SideRows, roles: Roles, plan: Plan, opened: dict[str, Source]) -> Selection:
         """Open the rows of ``side`` (an input or a truth) without Spark.
 
-        Adds the source to ``opened``, in place, so that a lane that is tried later need not open it again.
+        Add the source to ``opened``, in place, so that a lane that is tried later need not open it again.
 
-        Raises :class:`FrameLaneNeededError` if only Spark can read the rows, and the errors of an
+        Raise :class:`FrameLaneNeededError` if only Spark can read the rows, and the errors of an
         :data:`~sparkrank.sources.protocol.Opener`.
         """
         what = side.what
@@ -73,7 +73,7 @@ class Selection:
 
     @classmethod
     def checked(cls, source: Source, side: SideRows, roles: Roles, plan: Plan) -> Selection:
-        """Return the rows of ``side`` in its opened ``source``. Raises the errors of :meth:`open`."""
+        """Return the rows of ``side`` in its opened ``source``. Raise the errors of :meth:`open`."""
         what, where = side.what, side.where
         selection = cls.of(source, roles, what, _condition(where, source, what))
         check_schema(selection.schema, roles, plan, what)
@@ -132,7 +132,7 @@ class Selection:
 
 
 def _condition(where: str | None, source: Source, what: str) -> Condition | None:
-    """Translate ``where`` to a condition that Arrow can evaluate. Raises an error if only Spark can evaluate it."""
+    """Translate ``where`` to a condition that Arrow can evaluate. Raise an error if only Spark can evaluate it."""
     try:
         return None if where is None else pushed_down(where, source.schema)
     except UntranslatableError as error:

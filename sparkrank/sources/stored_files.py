@@ -38,7 +38,7 @@ class StoredFiles:
     def at(cls, path: str, what: str = "input", kind: str = "parquet") -> StoredFiles:
         """Return the files of the input ``what`` at ``path``: a file, a folder, or a pattern with wildcards.
 
-        Raises :class:`InputError` if there are no files, or if files are incomplete, belong to a lake table or do not
+        Raise :class:`InputError` if there are no files, or if files are incomplete, belong to a lake table or do not
         fit together, and :class:`StoreError` if the store fails.
         """
         place = without_password(path)
@@ -56,7 +56,7 @@ class StoredFiles:
 
     @classmethod
     def found(cls, path: str, what: str = "input") -> StoredFiles:
-        """Return the files of the input ``what`` at ``path``. Raises :class:`InputError` for a lake table."""
+        """Return the files of the input ``what`` at ``path``. Raise :class:`InputError` for a lake table."""
         store, inside = file_system(path)
         stored = cls(path, what, store, store_of(path, inside), Listing.at(store, inside))
         for table in stored.listing.tables:

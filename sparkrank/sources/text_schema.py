@@ -98,7 +98,7 @@ _ARROW = {
 
 
 def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
-    """Return the Arrow type for Spark's type ``kind``. Raises :class:`SpecError` if Arrow has no such type."""
+    """Return the Arrow type for Spark's type ``kind``. Raise :class:`SpecError` if Arrow has no such type."""
     inner = _ARRAY.fullmatch(kind)
     element = "" if inner is None else inner[1].lower()
     arrow = _ARROW.get(kind if inner is None else _PLAIN.get(element, element))

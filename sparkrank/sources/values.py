@@ -73,7 +73,7 @@ def double_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def time_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return times as microseconds (in UTC if they have a zone), dates, or 64-bit integers."""
+    """Return timestamps in microseconds (in UTC if they have a zone), dates, and others as 64-bit integers."""
     kind = column.type
     if pa.types.is_timestamp(kind):
         return column.cast(pa.timestamp("us", None if kind.tz is None else "UTC"), safe=False)

@@ -79,7 +79,7 @@ class StateForm:
         return pa.schema([*texts, *self.numbers])
 
     def merged(self, tables: Sequence[pa.Table]) -> pa.Table:
-        """Merge ``tables`` (at least one) into one row for each key, with the sums of the numbers of that key."""
+        """Merge one or more ``tables`` into one row for each key, with the sums of the numbers of that key."""
         if self.is_long:
             return self.to_table(Partials.merged(map(self.from_table, tables)))
         for field in self.numbers:

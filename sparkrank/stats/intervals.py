@@ -19,12 +19,12 @@ from sparkrank.numeric.elementary import squared
 
 
 class Interval(NamedTuple):
-    """The standard error of a value, the ends of its interval, and the method. All are None if no interval applies.
+    """The interval of a value: its standard error, its ends and its method. ``degrees`` belong to ``stderr``.
 
-    ``stderr`` is also None for two kinds of intervals that need no standard error: order statistics, and Wilson's
-    interval for a proportion of 0 or 1, whose sample shows no variation. ``method`` is ``t``, ``wilson``, ``logit``,
-    ``log``, ``jackknife``, ``order statistics`` or ``confidence sequence``, or else the reason why there is no
-    interval: ``too few`` or ``off``. ``degrees`` are the degrees of freedom of ``stderr``.
+    All fields are None if the value is undefined or has no interval by nature. If an interval is only missing, the
+    numbers are None, and ``method`` is the reason: ``too few`` or ``off``. Otherwise, ``method`` is ``t``, ``wilson``,
+    ``logit``, ``log``, ``jackknife``, ``order statistics``, ``woodruff``, ``upper bound`` or ``confidence sequence``.
+    Some intervals need no ``stderr`` (None): those of percentiles, and Wilson's for a proportion of 0 or 1.
     """
 
     stderr: float | None

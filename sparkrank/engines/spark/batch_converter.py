@@ -1,4 +1,4 @@
-"""The conversion of columns to bucket rows: Spark sends columns with roles to tasks, and Arrow converts them there."""
+"""The conversion of columns to bucket rows: Spark sends columns with roles to tasks, in which Arrow converts them."""
 
 from __future__ import annotations
 

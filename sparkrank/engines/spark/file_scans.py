@@ -81,7 +81,7 @@ class FileScan:
 
     @classmethod
     def of(cls, frame: DataFrame, where: str | None = None) -> FileScan | None:
-        """Return the scan, perhaps of only some columns, of which ``frame`` consists.
+        """Return the scan that ``frame`` does, perhaps of only some columns.
 
         The result is None if ``frame`` may do more than scan.
         """

@@ -54,7 +54,9 @@ def evaluate_scan(
     files: GroupFiles | None = None,
     colocation: Colocation | None = None,
 ) -> PassResult:
-    """Evaluate the inputs ``sides``, which the caller has checked. If ``files`` is given, tasks write groups there.
+    """Evaluate the inputs ``sides``, which the caller has checked.
+
+    If ``files`` is given, tasks write the groups to them.
 
     If ``colocation`` is given, each task evaluates the files that it reads.
     """

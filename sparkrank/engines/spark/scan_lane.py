@@ -103,7 +103,7 @@ def _opened_scans(request: Request, scans: Sequence[FileScan | None], opened: di
 
 
 def _scan_of(side: SideRows, session: SparkSession | None) -> FileScan | None:
-    """Return the scan of files of which the DataFrame or table of an input (``side``) consists, or None."""
+    """Return the scan of files that the DataFrame or table of an input (``side``) does, or None if it may do more."""
     from sparkrank.engines.spark.file_scans import FileScan
 
     if side.is_frame:

@@ -92,7 +92,7 @@ def _catalogs(spark: SparkSession) -> list[str]:
 
 
 def _listed(spark: SparkSession, what: str, within: Sequence[str], like: str = "") -> list[tuple[str, ...]]:
-    """Return the rows of SHOW TABLES or SHOW SCHEMAS; empty if Spark lists nothing there.
+    """Return the rows of SHOW TABLES or SHOW SCHEMAS; empty if Spark lists nothing.
 
     Temporary views are in every list of tables, without a schema.
     """

@@ -37,7 +37,7 @@ _contexts_with_advice: weakref.WeakSet[SparkContext] = weakref.WeakSet()  # so t
 
 
 def unix_sockets(read: SettingReader) -> Iterator[tuple[str, str]]:
-    """Yield the settings for Unix sockets if no user has set any of them and the folder of sockets is certain.
+    """Yield the settings for Unix sockets if no user has set any of them and the folder of sockets is known.
 
     ``read`` returns the value of a setting, or None.
     """

@@ -1,4 +1,4 @@
-"""The TCP socket of a Spark worker. Where Spark uses no Unix sockets, it sends a worker's last bytes at once."""
+"""The TCP connection of a Spark worker, where Spark uses no Unix sockets. It sends the worker's last bytes at once."""
 
 from __future__ import annotations
 

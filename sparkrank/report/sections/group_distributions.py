@@ -41,7 +41,10 @@ def binned(values: Floats, edges: Floats, groups: Ints | None = None) -> Ints:
 
 
 def most(wanted: int, values_of_each: int) -> int:
-    """Return the number of items to read: at least one, up to ``wanted``, with up to :data:`MOST_VALUES` values."""
+    """Return how many of ``wanted`` metrics to read, each with ``values_of_each`` values.
+
+    Together they have at most :data:`MOST_VALUES` values, but at least one metric is read.
+    """
     return max(min(wanted, MOST_VALUES // max(values_of_each, 1)), 1)
 
 

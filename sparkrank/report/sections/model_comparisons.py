@@ -49,7 +49,10 @@ def _comparisons(tables: ReportTables) -> Made:
 
 
 def side_of(row: ComparisonRow | None, directions: Mapping[str, bool | None]) -> str:
-    """Return ``better`` or ``worse`` for a clear difference of a metric with a direction; otherwise ``""``."""
+    """Return ``better`` or ``worse`` for a significant difference (:func:`is_sure`); otherwise ``""``.
+
+    ``directions`` says whether a higher value of a metric is better (None: neither; the result is ``""``).
+    """
     direction = None if row is None else directions.get(row.metric)
     if row is None or not row.difference or direction is None or not is_sure(row):
         return ""

@@ -64,7 +64,7 @@ def day_run(
 ) -> Iterator[DayRun]:
     """Start a run that writes ``day`` under ``output``, and yield the run. On a local file system, lock the day.
 
-    If the context fails, uncommitted tables are removed. Raises :class:`SparkrankError` if the day is already locked.
+    If the context fails, uncommitted tables are removed. Raise :class:`SparkrankError` if the day is already locked.
     """
     local = local_path(output)
     if local is not None:
@@ -153,7 +153,7 @@ def run_folders(output: str, day: str, names: Iterable[str], column: str = DAY) 
     """Return the folder with the rows of ``day`` for each of the tables ``names``, by table name.
 
     If a link or a manifest names the run of the day, these are the folders of that run. Otherwise, they are partitions
-    of the tables, such as ``metrics/day=2026-11-19``. Raises :class:`InputError` if the manifest is invalid, and passes
+    of the tables, such as ``metrics/day=2026-11-19``. Raise :class:`InputError` if the manifest is invalid, and pass
     errors of Arrow unchanged.
     """
     local, shown = local_path(output), shown_run(output, day, column)

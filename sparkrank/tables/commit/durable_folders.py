@@ -22,7 +22,7 @@ def make_folder(path: Path, made: list[Path] | None = None) -> None:
     """Make the folder ``path`` and its missing parents, each with the group of the folder above.
 
     A new folder gets the permissions of its parent, and those of full access for its owner, as far as the umask allows.
-    Each new folder is added to ``made`` as soon as it exists. Raises :class:`SparkrankError` if the operating system
+    Each new folder is added to ``made`` as soon as it exists. Raise :class:`SparkrankError` if the operating system
     refuses to make a folder.
     """
     made = [] if made is None else made
@@ -43,7 +43,7 @@ def make_folder(path: Path, made: list[Path] | None = None) -> None:
 
 
 def sync_all(paths: Collection[Path]) -> None:
-    """Flush the files and folders ``paths`` to disk; raises :class:`SparkrankError` if flushing fails."""
+    """Flush the files and folders ``paths`` to disk. Raise :class:`SparkrankError` if flushing fails."""
     with ThreadPoolExecutor(_AT_ONCE) as pool:  # file systems combine flushes that are requested at the same time
         for _ in pool.map(_sync, paths):  # raises the error of the first path that cannot be flushed
             pass

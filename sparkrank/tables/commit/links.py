@@ -194,7 +194,7 @@ def write_parquet(table: pa.Table, sink: Path | pa.NativeFile, attempt: str) -> 
 def linked_run(output: Path, day: str, column: str, how: Commit) -> Iterator[LinkedRun]:
     """Lock ``day``, start a run and yield the run. If ``how.before`` raises an error, readers still see the old run.
 
-    Raises :class:`SparkrankError` if another run is writing the day, if a needed path exists that sparkrank did not
+    Raise :class:`SparkrankError` if another run is writing the day, if a needed path exists that sparkrank did not
     make, or if the operating system refuses to make a folder.
     """
     place = OutputFolder(output, column)
@@ -222,7 +222,7 @@ def linked_run(output: Path, day: str, column: str, how: Commit) -> Iterator[Lin
 def export_day(source: OutputFolder, day: str, output: Path, before_commit: Callable[[], None]) -> None:
     """Copy the current run of ``day`` from ``source`` to ``output``, where its tables are in real folders.
 
-    Raises :class:`SparkrankError` if ``source`` has no tables of the day, and for the reasons of :func:`linked_run`.
+    Raise :class:`SparkrankError` if ``source`` has no tables of the day, and for the reasons of :func:`linked_run`.
     """
     shown = source.shown(day)
     if shown is None:

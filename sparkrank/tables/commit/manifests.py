@@ -49,7 +49,7 @@ class Manifest:
 
     @classmethod
     def of(cls, content: bytes, name: str, place: str) -> Manifest:
-        """Read the manifest of the day ``name`` at ``place``; raises :class:`InputError` if ``content`` is invalid."""
+        """Read the manifest of the day ``name`` at ``place``. Raise :class:`InputError` if ``content`` is invalid."""
         try:
             document: dict[str, Any] = json.loads(content)
             tables, replaced = (tuple(map(str, document[name])) for name in ("tables", "replaced"))
@@ -141,7 +141,7 @@ class StoreFolder:
     def replace(self, name: str, before: StoredManifest, manifest: Manifest) -> None:
         """Store ``manifest`` for the day ``name``, unless the stored manifest has changed since ``before`` was read.
 
-        Without the package obstore, changes cannot be noticed, and the manifest is replaced anyway. Raises
+        Without the package obstore, changes cannot be noticed, and the manifest is replaced anyway. Raise
         :class:`SparkrankError` if another run has changed the manifest, and :class:`StoreError` if the store fails.
         """
         key, objects = f"{DAYS_FOLDER}/{name}.json", self._objects()

@@ -205,7 +205,7 @@ class OutputFolder:
         }
 
     def _is_settled(self, name: str, runs: Sequence[str]) -> bool:
-        """Return whether the only one of ``runs`` is the current run of ``name``, and the link made last is there."""
+        """Return whether the only one of ``runs`` is the current run of ``name``, and the link made last exists."""
         return (
             len(runs) == 1
             and _target(f"{self.days}/{name}") == f"../{RUNS_FOLDER}/{runs[0]}"
@@ -304,7 +304,7 @@ def _is_there(path: Path) -> bool:
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """Return the status of ``path``, which may be a link, or None if nothing is there."""
+    """Return the status of ``path``, which may be a link, or None if nothing exists at ``path``."""
     try:
         return os.lstat(path)
     except OSError as error:

@@ -153,7 +153,7 @@ class Publisher(ABC):
 class ExistingTable:
     """An existing table in the place of a copy: its partition columns, and the type of each column.
 
-    ``made_for`` names the table of sparkrank of which this is a copy; None if another program made it.
+    ``made_for`` names the copied table of sparkrank; None if another program made it.
     """
 
     made_for: str | None

@@ -21,10 +21,10 @@ CATALOG = "spark_catalog"  # the namespace of tables that Spark's session finds
 
 @dataclass(frozen=True)
 class LineageDataset:
-    """A table that a day reads or writes: its place, its columns with their types, and its format.
+    """A table that a day reads or writes: its place (``namespace`` and ``name``), columns and format.
 
     ``columns`` maps the name of each column to its type and its meaning (None: unknown). ``version`` is the version of
-    a lake table. ``facets`` describe a dataset only as an input, such as the counts of its rows.
+    a lake table. Only an input has ``facets``, such as the counts of its rows.
     """
 
     namespace: str

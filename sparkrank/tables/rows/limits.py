@@ -36,7 +36,7 @@ def limits_of(
 ) -> checks.Limits:
     """Return the limits in ``given``, a mapping of check names to numbers, together with ``max_bad_fraction``.
 
-    ``also`` names further checks, which are shares of the rows read and are counted before the evaluation. Raises
+    ``also`` names further checks, which are shares of the rows read and are counted before the evaluation. Raise
     :class:`SpecError` about the setting ``where`` for a name that is not a check of ``plan``, and for an invalid limit.
     """
     given = {} if given is None else given

@@ -23,7 +23,7 @@ _SHOWN = 12  # the most names that an error message lists
 def value_of(
     table: pa.Table, plan: Plan, preset: Preset | None, metric: object, model: str | None, slice_: object
 ) -> float:
-    """Return the value of a metric, model and slice; NaN if undefined. Raises :class:`UnknownResultError` if absent."""
+    """Return the value of a metric, model and slice; NaN if undefined. Raise :class:`UnknownResultError` if absent."""
     if not isinstance(metric, (str, Metric)):
         raise UnknownResultError(f"metric is {quote(metric)}: a text is needed, for example ndcg@10")
     whose = _model_named(plan, model)
@@ -42,7 +42,7 @@ def has_metric(plan: Plan, preset: Preset | None, metric: object) -> bool:
 
 
 def _metric_named(plan: Plan, preset: Preset | None, metric: str | Metric, model: str) -> str:
-    """Return the name that ``metric`` of ``model`` has in the table; raises :class:`UnknownResultError` if missing."""
+    """Return the name that ``metric`` of ``model`` has in the table. Raise :class:`UnknownResultError` if missing."""
     text = found_metric(plan, preset, metric, model)
     if text is None:
         raise _unknown("metric", metric, [str(own) for own in plan.metrics if (model, own) not in plan.absent])

@@ -43,7 +43,7 @@ def _top(partials: Partials, slice_: str, top: int) -> list[str]:
 
 
 def _renamed(table: pa.Table, kept: dict[str, list[str]]) -> pa.Table:
-    """Rename to :data:`OTHER` all values of the slices in ``kept``, except the values listed there."""
+    """Rename to :data:`OTHER` all values of each slice in ``kept``, except the values to which ``kept`` maps it."""
     values = table["slice_value"].cast(pa.string())
     for name, own in kept.items():
         is_rest = pc.and_(pc.equal(table["slice"], name), pc.invert(pc.is_in(values, pa.array(own, pa.string()))))

@@ -76,12 +76,12 @@ class DayFiles(ABC):
     def read(self, name: str, schema: pa.Schema) -> pa.Table:
         """Read those columns of ``schema`` that exist in the table ``name``, with dictionary-encoded strings.
 
-        Raises :class:`InputError` if files cannot be read or have changed, and :class:`StoreError` if the store fails.
+        Raise :class:`InputError` if files cannot be read or have changed, and :class:`StoreError` if the store fails.
         """
 
     @abstractmethod
     def rows(self, name: str, dictionaries: Sequence[str] = ()) -> ds.Dataset | DataFrame:
-        """Open the table ``name`` for reading in batches. Raises the same errors as :meth:`read`.
+        """Open the table ``name`` for reading in batches. Raise the same errors as :meth:`read`.
 
         Arrow dictionary-encodes the columns ``dictionaries``; Spark ignores this argument.
         """
@@ -92,7 +92,7 @@ class DayFiles(ABC):
 
     @cached_property
     def run(self) -> dict[str, Any]:
-        """The ID, status, start, files and acceptance of the day's run. Raises the same errors as :meth:`run_row`."""
+        """The ID, status, start, files and acceptance of the day's run. Raise the same errors as :meth:`run_row`."""
         run = self.run_row(_RUN)
         if self.is_committed and run.get(FILES.name, []) is None:
             raise InputError(f"the table runs of {self.day} has lost its list of files: {ADVICE}")
@@ -105,7 +105,7 @@ class DayFiles(ABC):
         return {"day": self.day, **{name: str(self.run.get(name)) for name in (RUN_ID, "started_at")}}
 
     def run_row(self, schema: pa.Schema) -> dict[str, Any]:
-        """Read the columns of ``schema`` from ``runs``; raises :class:`InputError` unless there is exactly one row."""
+        """Read the columns of ``schema`` from ``runs``. Raise :class:`InputError` unless there is exactly one row."""
         if not self._is_there("runs"):
             raise InputError(f"{self.day} has lost its table runs: {ADVICE}")
         runs = _in_utc(self.read("runs", schema))
@@ -157,7 +157,7 @@ class DayFiles(ABC):
 def day_files(output: str, day: str, names: Sequence[str], spark: SparkSession | None, column: str = DAY) -> DayFiles:
     """Find the files of the tables ``names`` of ``day`` under ``output``.
 
-    If a link or a manifest names the run of the day, all files are from one run. Raises :class:`InputError` if the
+    If a link or a manifest names the run of the day, all files are from one run. Raise :class:`InputError` if the
     file system cannot be opened, and :class:`StoreError` if the store fails.
     """
     names = sorted({*names, "runs"})
@@ -182,7 +182,7 @@ def whole_day(
 ) -> list[dict[str, Any]]:
     """Check all files of a stored ``day``, and return their entries in ``runs`` (an empty list if ``runs`` lists none).
 
-    Raises :class:`InputError` if a file is lost or changed, or if a listed table or one of ``tables`` has extra files.
+    Raise :class:`InputError` if a file is lost or changed, or if a listed table or one of ``tables`` has extra files.
     """
     listed = day_files(output, day, (), spark, column).run.get(FILES.name) or []
     names = sorted({*tables, *(file["table"] for file in listed)})
@@ -348,7 +348,7 @@ class SparkFolders(DayFiles):
 
 
 def _of_run(output: str, day: str, names: Sequence[str], column: str) -> ArrowFiles:
-    """Find the files of the run that a link or a manifest names, or else those in the partition of each table."""
+    """Find the files of the run that a link or a manifest names; without one, the files in each table's partition."""
     folders = run_folders(output, day, names, column)
     is_committed = shown_run(output, day, column) is not None or folders != table_folders(output, day, names, column)
     return _opened(day, folders, is_committed=is_committed)

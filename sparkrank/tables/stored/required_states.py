@@ -53,7 +53,7 @@ def required_states(states: pa.Table, day: str, plan: Plan, source: str) -> tupl
 
     The :class:`DayCoverage` contains the models and slices with states.
 
-    Raises :class:`StateError` if the version, source or definition of states differs, or if a metric has no states.
+    Raise :class:`StateError` if the version, source or definition of states differs, or if a metric has no states.
     """
     if plan.has_parts or plan.compare is not None or not _is_of(states, WITHOUT_PARTS):
         advice = " (or merge without intervals: uncertainty.off: true)" if _is_of(states, WITHOUT_PARTS) else ""

@@ -45,7 +45,7 @@ class StoredDay:
     def read(self, plan: Plan, source: str) -> tuple[dict[str, pa.Table], DayCoverage]:
         """Read the states that ``plan`` requires, as one table per kind, and the day's coverage.
 
-        Raises :class:`StateError` if the day's states do not match ``plan`` and ``source``, and :class:`InputError` if
+        Raise :class:`StateError` if the day's states do not match ``plan`` and ``source``, and :class:`InputError` if
         files are incomplete or damaged.
         """
         states = self.states()
@@ -67,7 +67,7 @@ class StoredDay:
         return kinds, covered
 
     def states(self) -> pa.Table:
-        """Read the table ``states``; raises :class:`InputError` if it is incomplete or damaged."""
+        """Read the table ``states``. Raise :class:`InputError` if it is incomplete or damaged."""
         run = self.files.run
         states = self.files.read("states", STATES.schema)
         run_ids = pc.unique(states[RUN_ID]).to_pylist() if RUN_ID in states.column_names else []
@@ -82,7 +82,7 @@ class StoredDay:
     ) -> pa.Table:
         """Read the rows of ``form`` with the key values ``keys``, by column. ``plan`` decides if sums may be missing.
 
-        Raises :class:`InputError` if the number of rows is not ``expected``.
+        Raise :class:`InputError` if the number of rows is not ``expected``.
         """
         if not self.files.has(form.kind):
             raise InputError(f"{self.day} has lost its table {form.kind}: {ADVICE}")
@@ -148,7 +148,7 @@ def find_days(output: str, days: Sequence[str], spark: SparkSession | None = Non
 
 
 def agreed_session(covered: Sequence[DayCoverage]) -> dict[str, str]:
-    """Return the Spark settings with which all days were read; raises :class:`StateError` if two days differ."""
+    """Return the Spark settings with which all days were read. Raise :class:`StateError` if two days differ."""
     agreed: dict[str, tuple[str, str]] = {}
     for day in covered:
         for name, value in day.session.items():

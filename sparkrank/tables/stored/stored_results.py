@@ -35,7 +35,7 @@ _OWN = ("spec_hash", RUN_ID)  # columns that may differ between runs with the sa
 
 @dataclass(frozen=True)
 class StoredResult:
-    """The stored tables of the day or window ``name`` (None: missing), and its row of ``runs``."""
+    """The stored tables of the day or window ``name`` (None: the table is missing), and its row of ``runs``."""
 
     name: str
     metrics: pa.Table
@@ -111,7 +111,7 @@ def stored_result(
 ) -> StoredResult | None:
     """Read the tables of the day or window ``name`` under ``output``; None if the table ``metrics`` is missing.
 
-    If ``is_past``, only the columns needed for comparison with a later day are read. Raises :class:`InputError` if the
+    If ``is_past``, only the columns needed for comparison with a later day are read. Raise :class:`InputError` if the
     files cannot be read or do not belong to one run.
     """
     files = day_files(output, name, _TABLES, spark, column)
@@ -121,7 +121,7 @@ def stored_result(
 
 
 def result_in(files: DayFiles, name: str, run: dict[str, Any], *, is_past: bool = False) -> StoredResult:
-    """Read the tables of ``name`` from ``files``; raises :class:`InputError` if ``run`` did not write them."""
+    """Read the tables of ``name`` from ``files``. Raise :class:`InputError` if ``run`` did not write them."""
     schemas = {"metrics": METRICS.whole_schema, "comparisons": COMPARED, "disparities": APART, "gates": GATES.schema}
     if is_past:
         schemas = {"metrics": _VALUES, "gates": _VERDICTS}
@@ -142,5 +142,5 @@ def run_row(output: str, name: str, spark: SparkSession | None = None, column: s
 
 
 def whole_run(files: DayFiles, column: str = DAY) -> dict[str, Any]:
-    """Read all columns of ``runs`` from ``files``; raises :class:`InputError` unless there is exactly one row."""
+    """Read all columns of ``runs`` from ``files``. Raise :class:`InputError` unless there is exactly one row."""
     return files.run_row((RUNS if column == DAY else WINDOW_RUNS).schema)

@@ -164,7 +164,6 @@ def _sliced(ranked: RankedRows, part: Codes) -> list[_SlicedModels]:
 
 
 def _with_relevant(states: Partials, ranked: RankedRows, part: Codes) -> Partials:
-    """Return ``states`` merged with the states of slices by relevant rows."""
     rows, plan = ranked.rows, ranked.plan
     of_relevant = (sliced_rows(rows, plan, columns) for columns in plan.slices if is_of_relevant(columns))
     for sliced in of_relevant:

@@ -99,7 +99,7 @@ class GroupTable:
     def held(cls, what: str, rows: Any, place: str) -> GroupTable:
         """Return the group table with the ``rows`` of a table or DataFrame.
 
-        Raise :class:`InputError` if the columns are not those of a group table.
+        Raise :class:`SpecError` for another type, and :class:`InputError` if it is no group table.
         """
         if is_frame(rows):
             from sparkrank.engines.spark.batches import arrow_schema

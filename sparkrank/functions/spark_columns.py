@@ -43,7 +43,10 @@ class MetricColumn:
         return self._named(list_function(self.column_plan, self.is_struct)(self._collected))
 
     def of_batches(self) -> Column:
-        """Return an aggregate of pooled metrics that reads batches of rows. Spark allows no other aggregate with it."""
+        """Return an aggregate of pooled metrics that reads batches of rows, or all rows if Spark cannot.
+
+        Spark allows no other aggregate with it. Raise :class:`SpecError` for a metric of a group.
+        """
         if self.column_plan.by_group:
             raise SpecError(
                 f"of=batches folds rows into score bins, and {self.column_plan.names[0]} is a metric of a group, whose "

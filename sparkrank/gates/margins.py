@@ -89,8 +89,8 @@ class NotWorse(_Difference):
     good, bad, doubtful = "is no worse than allowed", "is worse than allowed", "could be worse than allowed"
 
     def signs(self, cell: Cell, evidence: Evidence) -> tuple[int, ...]:
-        """Return the direction in which the metric is worse, as the only element."""
-        return (-1 if evidence.better.get(cell.metric) is False else 1,)
+        """Return :meth:`Evidence.sign`, as the only element."""
+        return (evidence.sign(cell),)
 
 
 class Equivalent(_Difference):

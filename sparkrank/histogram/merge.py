@@ -105,8 +105,7 @@ def codes_of(coding: Coding, bins: Ints) -> Ints:
 class JoinedInPlace:
     """The ``bins`` of several histograms, joined in an array of ``span`` elements.
 
-    ``places`` contains, for each histogram, the indices of its bins in that array. ``filled`` contains the indices at
-    which some histogram has a bin.
+    ``places`` contains, for each histogram, the indices of its bins in that array; ``filled`` contains those of all.
     """
 
     bins: Ints

@@ -434,7 +434,6 @@ def largest_gap_terms(sweep: Sweep) -> Terms:
 
 
 def _share(part: Floats, whole: Floats | float) -> Floats:
-    """Return ``part / whole``, or 0 where ``whole`` is 0."""
     some = np.asarray(whole) > 0
     if some.all():  # mostly so, and three times as fast as a test of each element
         shares: Floats = part / whole

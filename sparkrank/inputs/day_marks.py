@@ -64,7 +64,7 @@ class Mark:
     def of(cls, text: str) -> Mark:
         """Return the mark ``text``, braces included.
 
-        Raise a ``ValueError`` that lists all marks if ``text`` is not a mark.
+        Raise a ``ValueError`` with what is allowed if ``text`` is not a mark.
         """
         match = _MARK.fullmatch(text)
         if match is None:

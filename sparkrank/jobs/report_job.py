@@ -257,7 +257,7 @@ def _batches(rows: ds.Dataset, day: str, slices: Sequence[str]) -> Iterator[pa.R
 def with_report(
     spec: Spec, target: Target, run: DayRun, tables: Mapping[str, Any], spark: SparkSession | None
 ) -> dict[str, Any]:
-    """Return ``tables`` with a function for ``runs`` that also writes the report. The commit needs :data:`REPORT`."""
+    """Return ``tables`` with a function for ``runs`` that also writes the report, which the commit must list."""
     from sparkrank.report.page import page
 
     inner: Callable[..., pa.Table] = tables["runs"]

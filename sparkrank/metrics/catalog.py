@@ -60,8 +60,8 @@ class Catalog(dict[str, D]):
     def meaning(self, name: str, has_cutoff: bool, text: str) -> tuple[D, str]:
         """Return the declaration called ``name``, and the parameters implied by ``name`` (as one string).
 
-        ``name`` is a name or an alias, in upper or lower case. Raise :class:`MetricError` if ``name`` is unknown; the
-        message quotes ``text``, the string of the whole metric, and lists the nearest name and all known names.
+        ``name`` is a name or an alias, in upper or lower case. Raise :class:`MetricError` if ``name`` is unknown or
+        needs a cut-off; the message quotes ``text``, the string of the whole metric.
         """
         key = names.looked_up(name)
         if has_cutoff and f"{key}@" in self._aliases:

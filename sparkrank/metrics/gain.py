@@ -191,7 +191,6 @@ IDEAL = Choice(
 
 
 def _named_gain(metric: Metric) -> Gain:
-    """Return the gain that the parameter ``gain`` of ``metric`` names."""
     named = metric["gain"]
     if isinstance(named, tuple):
         return Gain("listed", listed=named)

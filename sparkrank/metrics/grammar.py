@@ -51,7 +51,7 @@ def settings_of(inside: str) -> list[tuple[str, str | None]]:
 def texts_of(text: str) -> list[str]:
     """Return the strings of the metrics in ``text``: ndcg@1 and ndcg@5 for ``ndcg@{1,5}``.
 
-    Raise :class:`MetricError` if a cut-off of the list is missing or given twice.
+    Raise :class:`MetricError` if ``text`` is too long or has two lists, or if a cut-off is missing or given twice.
     """
     lists = _SEVERAL.findall(text)
     if not lists:

@@ -82,7 +82,7 @@ def judged_share(ranking: Ranking, k: int | None, over: str) -> Floats:
 
 
 def unjudged_share(ranking: Ranking, k: int | None) -> Floats:
-    """Return (rows without a label within k) / k or, without k, / the list's length (NaN if empty)."""
+    """Return the number of rows without a label within k, divided by k, or by the list's length (NaN if 0)."""
     count = sum_by(ranking.lists.group, rows_by_label(ranking, k, False), ranking.groups)
     return ratio(count, ranking.length) if k is None else count / k
 

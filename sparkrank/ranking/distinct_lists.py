@@ -108,9 +108,9 @@ class GroupValues:
 
 
 def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alike) -> list[NDArray[Any]]:
-    """Return an array for each of ``values``: the number of every group, in the order ``alike`` of the groups.
+    """Return an array for each of ``values``: the number of every group, in the order ``alike`` (of ``distinct``).
 
-    ``alike`` comes from ``distinct``. Values that share distinct lists are reordered in one pass.
+    Values that share distinct lists are reordered in one pass.
     """
     numbers: dict[DistinctLists | None, list[NDArray[Any]]] = {}
     for value in values:
@@ -122,5 +122,4 @@ def in_order(values: Sequence[GroupValues], distinct: DistinctLists, alike: Alik
 
 
 def _taken(table: NDArray[Any], places: Codes | Ints) -> NDArray[Any]:
-    """Return the columns of ``table`` at ``places``."""
     return table.take(places, axis=1, out=room_for((len(table), len(places)), table.dtype), mode="clip")

@@ -263,7 +263,7 @@ def _file(name: str) -> str:
 
 @cache
 def assets(name: str) -> dict[str, Any]:
-    """Return the style sheet, the script file ``name``, and a content security policy that allows only these two."""
+    """Return the style sheet, the script file ``name``, and a content security policy for them and inline images."""
     from markupsafe import Markup
 
     style, script = _file("report.css"), _file(name)

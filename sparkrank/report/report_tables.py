@@ -182,7 +182,6 @@ def rows_of(table: pa.Table | None, kind: type[_R]) -> list[_R]:
 
 
 def _defined_column(column: pa.ChunkedArray) -> list[Any]:
-    """Return the values of a column, with None in place of null and NaN."""
     if pa.types.is_floating(column.type):
         column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
     values: list[Any] = column.to_pylist()

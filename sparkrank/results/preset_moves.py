@@ -27,7 +27,7 @@ class SettingMoves:
 class MetricMoves:
     """A metric of one model under two presets.
 
-    The requested ``text`` means the metric ``one`` under the first preset and ``other`` under the second preset.
+    The requested ``text`` means the metric ``one`` under the first preset and ``other`` under the second.
     The metric's value is ``value`` under the first preset, and ``other_value`` if all ``settings`` are changed together
     to those of the second preset.
     """
@@ -47,7 +47,7 @@ class MetricMoves:
 
     @property
     def combined(self) -> float:
-        """The change due to all settings together, minus the sum of the changes due to each setting alone."""
+        """The change due to all settings together, minus the sum of the known changes due to one alone."""
         return self.moved - sum(
             setting.value - self.value for setting in self.settings if not math.isnan(setting.value)
         )

@@ -87,9 +87,9 @@ class PublishedDay:
 class BackfilledDay:
     """A day of a backfill: its ``result`` if it was evaluated, or the ``reason`` why there is no input.
 
-    If the ``state`` is ``there``, the day was already stored. ``run_id`` names its run, and ``stored`` contains the
-    verdicts other than pass, or is None if the spec has no gates. ``warnings`` contains a sentence for each tracker that lacks the day
-    and fails.
+    If the ``state`` is ``there``, the day was already stored. ``run_id`` then names its run, and ``stored`` contains
+    the verdicts other than pass, or is None if the spec has no gates. ``warnings`` contains a sentence for each tracker
+    that lacks the day and fails.
     """
 
     day: str

@@ -131,7 +131,6 @@ def _shown(size: int) -> str:
 
 
 def _columns_of_items(rows: pa.Table, names: list[str]) -> pa.Table:
-    """Return the columns ``names`` of the rows with an item."""
     return rows.select(names).filter(pc.is_valid(rows[ITEM]))
 
 

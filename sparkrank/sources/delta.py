@@ -172,7 +172,6 @@ def last_addition(side: SideRows) -> datetime | None:
 
 
 def _schemas(table: DeltaTable) -> tuple[pa.Schema, pa.Schema]:
-    """Return the schema of ``table``, and that of its partitions."""
     schema = pa.schema(table.schema().to_arrow())
     return schema, pa.schema([schema.field(name) for name in table.metadata().partition_columns])
 

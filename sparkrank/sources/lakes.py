@@ -54,7 +54,7 @@ def tables_among(files: Collection[str]) -> list[LakeTable]:
 
 
 def tables_above(store: fs.FileSystem, path: str) -> list[LakeTable]:
-    """Return a list with the nearest lake table above ``path``, if any. Stops at a folder that cannot be listed."""
+    """Return the nearest lake table above ``path``, if any. A folder that cannot be listed ends the search."""
     local = isinstance(store, fs.LocalFileSystem)
     for place in dict.fromkeys([path, os.path.realpath(path)] if local else [path]):
         for folder in ways_of(place.rpartition("/")[0]):

@@ -81,7 +81,7 @@ def time_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def joined_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the texts of each array, without nulls, joined to one text. An array without texts becomes null."""
+    """Return the texts of each array, without nulls, joined to one text. An empty result becomes null."""
     kind = pa.list_(pa.string())
     joined = [pc.binary_join(_without_nulls(part), SEPARATOR) for part in column.cast(kind).chunks]
     texts = pa.chunked_array(joined, pa.string())
@@ -89,7 +89,6 @@ def joined_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _without_nulls(arrays: pa.ListArray) -> pa.ListArray:
-    """Return ``arrays`` without elements that are null."""
     values = arrays.flatten()
     if not values.null_count:
         return arrays

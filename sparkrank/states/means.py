@@ -51,8 +51,8 @@ class Mean:
     ``n_groups`` counts all groups, ``n_undefined`` the groups for which the metric is undefined, and ``n_averaged`` the
     groups in the mean. ``weight`` is the sum of their weights. ``stderr`` is the standard error of a ratio estimator,
     sqrt(sum w²(v - mean)² · m/(m-1)) / sum w. Here m = (sum w)² / sum w² is the effective number of groups
-    (``n_effective``). ``stderr`` is NaN if only one group has a weight, and 0 if the standard deviation is below 1e-8
-    of the mean (3e-8 with weights). ``is_share`` is true if all values are 0 or 1.
+    (``n_effective``). ``stderr`` is NaN unless several groups have a weight, and 0 if the standard deviation is below
+    1e-8 of the mean (3e-8 with weights). ``is_share`` is true if all values are 0 or 1.
     """
 
     value: float

@@ -185,7 +185,7 @@ def wilson_interval(
     clusters or weights may have fewer degrees of freedom than n - 1. The normal quantile z is then chosen in three
     steps: take the t quantile for the fewer degrees, find the tail probability of this quantile under Student's t with
     n - 1 degrees, and take the z with the same tail probability. The result is :data:`NONE` if ``value`` is not finite,
-    and :data:`TOO_FEW` with fewer than two effective groups, or if ``stderr`` is 0 and ``value`` is neither 0 nor 1.
+    and :data:`TOO_FEW` with fewer than two effective groups, or as by :func:`t_interval` if ``value`` is not 0 or 1.
 
     Wilson: JASA 1927. Korn, Graubard: Survey Methodology 1998. Dean, Pagano: Evaluating confidence interval methods for
     binomial proportions in clustered surveys, Journal of Survey Statistics and Methodology 2015.

@@ -33,8 +33,8 @@ class Ranks(NamedTuple):
 def ranks_of(items: int) -> Ranks:
     """Return the ranks from 1 to ``items`` as ranges. If there are at most :data:`MOST_ITEMS`, each is a range.
 
-    With more items, only the first :data:`LAST_SINGLE` ranks are ranges of their own. A later range has at least one
-    rank, and about a thousandth as many ranks as precede it, and all of its ranks count as the middle one.
+    With more items, only the first :data:`LAST_SINGLE` ranks are ranges of their own. A later range has one
+    rank or about a thousandth as many as precede it, which all count as the middle one.
     """
     if items <= MOST_ITEMS:
         return Ranks(np.arange(1.0, items + 1), np.ones(items))

@@ -25,7 +25,7 @@ MOST_LINES = 60  # the most lines printed for a day, unless all are requested
 
 
 def fitted(parts: Sequence[str], most: int = MOST_LINES) -> str:
-    """Return ``parts``, joined by blank lines. The longest are cut so that the result has at most ``most`` lines.
+    """Return ``parts``, joined by blank lines. The longest are cut, to at least 2 lines, to fit into ``most`` lines.
 
     Examples
     --------

@@ -168,7 +168,6 @@ class FileScan:
         return stored
 
     def _in_buckets(self, source: ParquetInput) -> TablePartitions | None:
-        """Return the buckets of the files of ``source``, or None if they are in no buckets."""
         if not self.buckets or not set(self.bucket_columns).issubset(source.schema.names):
             return None
         # Values of two types are one key for the join, and two for Spark's hash.

@@ -56,9 +56,8 @@ def evaluate_scan(
 ) -> PassResult:
     """Evaluate the inputs ``sides``, which the caller has checked.
 
-    If ``files`` is given, tasks write the groups to them.
-
-    If ``colocation`` is given, each task evaluates the files that it reads.
+    If ``files`` is given, tasks write the groups to them. If ``colocation`` is given, each task evaluates the files
+    that it reads.
     """
     schema, features = sides.schema(plan), SessionFeatures.of(spark, plan)
     groups = group_schema(sides.roles.group, schema, plan)

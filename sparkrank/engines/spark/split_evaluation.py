@@ -129,7 +129,6 @@ class SplitEvaluation:
         return read_at_once(self.tasks, self.plan, self.files) and range_count(self.buckets) == 1
 
     def _collected(self, results: Iterable[Result]) -> PassResult:
-        """Return the merged results of all tasks, in the driver."""
         merged: Iterable[Any] = _merged(results)
         solved = gather_states(((result["states"], result["groups"]) for result in merged), self.files)
         return replace(solved, partials=with_repeated_keys(solved.partials, self.plan))

@@ -28,7 +28,6 @@ def send_at_once() -> None:
 
 
 def _is_socket(number: int) -> bool:
-    """Return whether ``number`` is the descriptor of an open socket."""
     with suppress(OSError):  # the descriptor of the listing itself is closed
         return stat.S_ISSOCK(os.fstat(number).st_mode)
     return False

@@ -180,7 +180,6 @@ def _stored(table: pa.Table, tables: ReportTables) -> tuple[GroupDistribution, .
 
 
 def _undefined(values: Iterable[MetricValue]) -> dict[tuple[str, str], int]:
-    """Return the number of groups with an undefined value, by metric and model."""
     metrics = [(parsed(value.metric), value) for value in values]
     return {
         (str(metric.group_metric), value.model): value.n_undefined or 0

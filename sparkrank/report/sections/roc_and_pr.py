@@ -46,7 +46,6 @@ def _curves(tables: ReportTables, kind: Literal["roc", "pr"]) -> Made:
 
 
 def _best_points(tables: ReportTables) -> Made:
-    """Return the best points of the whole-day curves."""
     if tables.curves is None:
         return (), None
     found = [

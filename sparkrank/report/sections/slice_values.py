@@ -40,7 +40,7 @@ def _of_slices(tables: ReportTables) -> pa.Table:
 
 
 def shown_metrics(tables: ReportTables) -> list[str]:
-    """Return the first metrics of the spec, at least one, with at most :data:`MOST_CELLS` values."""
+    """Return the first metrics of the spec with values, up to :data:`MOST_CELLS` values together, but at least one."""
     table = _of_slices(tables)
     shown: list[str] = []
     cells = 0

@@ -201,7 +201,6 @@ def _spark_schema(schema: pa.Schema, what: str) -> StructType:
 
 
 def _of_the_day(copy: TableCopy) -> str:
-    """Return the condition on the partition column, in SQL."""
     return f"{copy.run.column} = {'DATE ' if copy.run.column == DAY else ''}'{copy.run.name}'"
 
 

@@ -104,7 +104,6 @@ def _client() -> MlflowClient:
 
 
 def _log_all(client: MlflowClient, to: str, run: TrackedRun, folder: Path, artifacts: str | None) -> None:
-    """Log ``run`` to the run of MLflow with the ID ``to``."""
     from mlflow.entities import Metric, Param, RunTag
 
     now = int(time.time() * 1000)

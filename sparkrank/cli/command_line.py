@@ -164,7 +164,7 @@ COMMANDS = {
     "evaluate": ("sparkrank.cli.evaluation_commands", "Evaluate a day of impressions, or many in one session."),
     "explain": ("sparkrank.cli.explain", "Explain how METRICS are computed from one group's rows."),
     "export": ("sparkrank.cli.output", "Copy stored days (by default, all) to real folders below FOLDER."),
-    "gate": ("sparkrank.cli.gate_commands", "Judge a stored day, or a stored window, by the gates of the spec."),
+    "gate": ("sparkrank.cli.gate_commands", "Judge a stored day or window by the gates of the spec."),
     "init": ("sparkrank.cli.spec_commands", "Write a commented spec to FILE (sparkrank.yaml)."),
     "merge": ("sparkrank.cli.evaluation_commands", "Evaluate a window of days from their stored states."),
     "metrics": ("sparkrank.cli.register_commands", "Print every metric, or those NAMED."),

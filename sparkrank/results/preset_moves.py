@@ -47,7 +47,7 @@ class MetricMoves:
 
     @property
     def combined(self) -> float:
-        """The change due to all settings together, minus the sum of the known changes due to one alone."""
+        """The change due to all settings together, minus the sum of the changes (if known) due to each alone."""
         return self.moved - sum(
             setting.value - self.value for setting in self.settings if not math.isnan(setting.value)
         )

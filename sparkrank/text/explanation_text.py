@@ -30,7 +30,7 @@ class Lines:
 
 
 def number_text(value: float | None) -> str:
-    """Format a number: integers without decimals, others with four decimals (or four digits if tiny or huge)."""
+    """Format a number: integers without decimals, others with four (four digits if tiny or huge), NaN as undefined."""
     if value is None:
         return BLANK
     if math.isnan(value):

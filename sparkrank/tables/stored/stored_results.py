@@ -35,7 +35,7 @@ _OWN = ("spec_hash", RUN_ID)  # columns that may differ between runs with the sa
 
 @dataclass(frozen=True)
 class StoredResult:
-    """The stored tables of the day or window ``name`` (None: the table is missing), and its row of ``runs``."""
+    """The stored tables, None if missing, of the day or window ``name``, and its row of ``runs``."""
 
     name: str
     metrics: pa.Table

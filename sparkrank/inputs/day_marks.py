@@ -118,7 +118,7 @@ def day_of(text: str) -> dt.date | None:
 
 
 def check_path(path: str) -> None:
-    """Raise a ``ValueError`` if braces in ``path`` do not match, or enclose neither marks nor alternatives (``{a,b}``)."""
+    """Raise a ``ValueError`` for braces in ``path`` that do not match or enclose no valid mark or alternatives."""
     opened: list[list[int]] = []  # for each open brace, its position and the number of commas directly inside
     for brace in _BRACES.finditer(path):
         if brace[0] == "{":

@@ -294,9 +294,9 @@ class Input(InputRows):
     column of one long table (``columns.model``) names the model of each row, ``models`` lists the names. Spark reads
     all rows in the time zone ``time_zone``, whatever the setting of the Spark session. ``grouped`` is the place of all
     rows of a group: in one of the ``files``, in one of the ``folders`` named ``key=value`` (or a partition of an
-    Iceberg table), or next to one another in one file (``sorted``). With ``unchecked`` after the word, this is not
-    checked. With ``shuffle``, rows are shuffled. With ``auto``, they are shuffled unless folders or partitions divide
-    them into large enough parts by columns of the group key, or by values made of these.
+    Iceberg table, or a bucket of a table that Spark bucketed), or next to one another in one file (``sorted``). With
+    ``unchecked`` after the word, this is not checked. With ``shuffle``, rows are shuffled. With ``auto``, they are
+    shuffled unless folders, partitions or buckets divide them into large enough parts by columns of the group key.
     """
 
     columns: Columns

@@ -98,6 +98,11 @@ def plan_request(
         values=tuple(value for _, value in plan.row_values if value in plan.listed_values),
     )
     _validate_values(plan)
+    if plan.has_catalog and roles.weight is not None and catalog_column(roles.weight) is not None:
+        raise SpecError(
+            f"weight is {shorten(roles.weight)}, a column of items, but a weight of rows is needed, in a column of the "
+            "lists: join it to them"
+        )
     roles.validate_positions(definitions.positions, preset)
     roles.validate_weight_is_read(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
     validate_popularity(plan)

@@ -30,7 +30,8 @@ PLAIN = {
     "shown(of={}genre,is=jazz)@2": 1 / 2,
     "ild(by={}genre)@2": 1.0,  # of one pair, which differs
     "distinct(by={}genre,ties=item)@2": 2 / 2,
-    "exposure_gap(by={}genre,discount=[1,1],ties=item)@2": 1 / 2,  # jazz has 1/2 of the attention, and 1 of the relevant rows
+    "exposure_gap(by={}genre,discount=[1,1],ties=item)@2": 1
+    / 2,  # jazz has 1/2 of the attention, and 1 of the relevant rows
 }
 OF_ARRAYS = {
     "ild(by={}tags,distance=jaccard)@2": 1 - 1 / 2,  # y of x and y

@@ -94,6 +94,11 @@ CASES = [
     ({"catalog": None}, ["ndcg"], "catalog_columns is given, but catalog is not"),
     ({}, ["ndcg"], "there is a catalog, but no metric counts its items, and none names a column as catalog.price"),
     ({}, [PRICE, "ndcg(weight=catalog.price)"], "weight=catalog.price is a column of items, but a weight of"),
+    (
+        {"weight": "catalog.price"},
+        [PRICE, "auc"],
+        "weight is catalog.price, a column of items, but a weight of rows is needed, in a column of the lists: join it",
+    ),
     ({}, ["coverage(items=9)"], "coverage(items=9) gives the number of items, but there is a catalog, which has them"),
     ({}, ["shown(of=catalog.prise)"], 'the value column "prise" is not in the catalog, did you mean "price"?'),
     (

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
+from sparkrank.base.errors import SpecError, did_you_mean, hint, itemize, quote, shorten
 from sparkrank.inputs.buckets import validate_buckets
 from sparkrank.inputs.popularity_days import validate_popularity
 from sparkrank.inputs.roles import Roles
@@ -24,7 +24,7 @@ from sparkrank.ranking.value_columns import (
     TIER,
     catalog_column,
 )
-from sparkrank.states.popularity import Tiers
+from sparkrank.states.popularity import TIERS, Tiers
 
 
 def plan_request(
@@ -208,8 +208,12 @@ def _validate_tiers(plan: Plan) -> None:
     if not plan.reads_tiers:
         return
     as_number = "as a number, but a tier is head, torso, tail or new"
-    for metric in plan.metrics:
-        if any(value.name == TIER and value.kind == "number" for value in metric.value_columns):
+    for metric, value in ((metric, value) for metric in plan.metrics for value in metric.value_columns):
+        if value.name == TIER and value.equals not in (None, *TIERS):
+            raise SpecError(
+                f"{shorten(metric)} counts items of the tier {shorten(value.equals)}{hint(value.equals, TIERS, 'known')}"
+            )
+        if value.name == TIER and value.kind == "number":
             raise SpecError(f"{shorten(metric)} reads tier {as_number}: add is=tail to count items of the tail")
     if any(source.column == TIER and source.is_number for source in plan.slice_sources):
         raise SpecError(f"a slice reads tier {as_number}: leave out edges")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from os.path import exists
 from typing import Any
 
-from sparkrank.base.errors import SpecError, quote, shorten
+from sparkrank.base.errors import SpecError, did_you_mean, quote, shorten
 from sparkrank.engines.request import AUTO, CatalogRows, Request
 from sparkrank.inputs.catalog_columns import CatalogPlan, columns_of_catalog
 from sparkrank.inputs.popularity_days import PopularityDays
@@ -137,6 +138,9 @@ def _past(options: Mapping[str, Any], stored: PopularityDays | None) -> tuple[di
     exclude = None if rows[EXCLUDE] is None else EXCLUDE
     if isinstance(rows[EXCLUDE], str) and rows[EXCLUDE] == INTERACTIONS:  # the word, not a path
         rows[EXCLUDE], exclude = None, INTERACTIONS
+    elif isinstance(word := rows[EXCLUDE], str) and "/" not in word and not exists(word):
+        if near := did_you_mean(word, [INTERACTIONS]):
+            raise SpecError(f"exclude is {quote(word)}, which is no path{near}")
     columns = {}
     for name, given in rows.items():
         if given is not None:

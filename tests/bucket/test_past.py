@@ -207,6 +207,10 @@ REFUSED = [
     ({"exclude": HAD, **OF_ARRAYS, "group": None}, "exclude needs the item of each row and its group, but no group"),
     ({"exclude": HAD, **OF_ARRAYS}, "exclude names no item column, and the lists are arrays, which have none"),
     ({"exclude": "interactions", **COLUMNS}, "exclude is interactions, but there are none"),
+    (
+        {"exclude": "interaction", **COLUMNS},
+        "exclude is 'interaction', which is no path, did you mean \"interactions\"?",
+    ),
     ({"interactions": HAD, **COLUMNS}, "interactions are given, but no metric reads them, and exclude does not name"),
     ({"metrics": ["new@10"], **COLUMNS}, "new@10 reads interactions, but no interactions are given"),
     ({"exclude_columns": {}, **COLUMNS}, "exclude_columns is given, but exclude is not"),

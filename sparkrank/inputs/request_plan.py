@@ -83,7 +83,7 @@ def plan_request(
         gains=gains,
         **settings,
     )
-    if tiers is not None and not plan.reads_tiers:
+    if tiers is not None and not plan.reads_tiers and not plan.shows_items:
         raise SpecError("tiers defines the column tier of interactions, but no metric and no slice uses it")
     of_items = frozenset([*plan.item_columns, *([GROUP_ITEMS] if plan.items_had else [])])
     truth = roles.truth
@@ -185,7 +185,8 @@ def _validate_item_columns(plan: Plan) -> None:
         if not plan.has_interactions and any(column.share_of == POPULARITY for column in metric.value_columns):
             raise SpecError(f"{shorten(metric)} compares with the interactions, but no interactions are given")
     of_catalog = any(plan.table_of(column) == CATALOG or column == ITEM_RANK for column in plan.item_columns)
-    if plan.has_catalog and not of_catalog and not plan.catalogue_metrics and CATALOG not in plan.times:
+    is_read = of_catalog or plan.catalogue_metrics or CATALOG in plan.times
+    if plan.has_catalog and not is_read and not plan.shows_items:  # an explanation may be of one metric among several
         raise SpecError("there is a catalog, but no metric counts its items, and none names a column as catalog.price")
     for source in plan.slice_sources:
         if source.column == GROUP_ITEMS and not plan.has_interactions:

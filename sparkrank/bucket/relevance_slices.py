@@ -1,7 +1,8 @@
 """Slices by relevant rows: whole lists in which only the relevant rows of one slice value count as relevant.
 
-The groups of a value are those with a relevant row of the value that is not excluded. A group with relevant rows of several values is
-evaluated once for each, from a copy of its rows. Copies in memory have at most as many rows as the bucket.
+The groups of a value are those with a relevant row of the value that is not excluded. A group with relevant rows of
+several values is evaluated once for each, from a copy of its rows. Copies in memory have at most as many rows as the
+bucket.
 """
 
 from __future__ import annotations

@@ -209,12 +209,12 @@ def _validate_tiers(plan: Plan) -> None:
     if not plan.reads_tiers:
         return
     as_number = "as a number, but a tier is head, torso, tail or new"
-    for metric, value in ((metric, value) for metric in plan.metrics for value in metric.value_columns):
-        if value.name == TIER and value.equals not in (None, *TIERS):
-            raise SpecError(
-                f"{shorten(metric)} counts items of the tier {shorten(value.equals)}{hint(value.equals, TIERS, 'known')}"
-            )
-        if value.name == TIER and value.kind == "number":
-            raise SpecError(f"{shorten(metric)} reads tier {as_number}: add is=tail to count items of the tail")
+    for metric in plan.metrics:
+        for value in (own for own in metric.value_columns if own.name == TIER):
+            if (tier := value.equals) is not None and tier not in TIERS:
+                near = hint(tier, TIERS, "known")
+                raise SpecError(f"{shorten(metric)} counts items of the tier {shorten(tier)}{near}")
+            if value.kind == "number":
+                raise SpecError(f"{shorten(metric)} reads tier {as_number}: add is=tail to count items of the tail")
     if any(source.column == TIER and source.is_number for source in plan.slice_sources):
         raise SpecError(f"a slice reads tier {as_number}: leave out edges")

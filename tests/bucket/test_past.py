@@ -144,7 +144,7 @@ def test_a_slice_of_relevant_rows_has_the_groups_with_one_that_counts(population
 
 
 def test_a_row_that_is_left_out_is_not_among_those_of_a_label() -> None:
-    """Of ann's clicks, a is left out and nothing stays; of bob's a and b the first is paid, so p@1 is 1 of one group."""
+    """Of ann's clicks, a is left out and nothing stays; of bob's a and b the first is paid."""
     log = BOTH.append_column("clicked", pa.array([1, 0, 1, 1])).append_column("paid", pa.array([1, 0, 1, 0]))
     asked = {"label": {"click": "clicked", "pay": "paid"}, "exclude": pairs_table([("ann", "a")])}
     (row,) = sr.evaluate(log, ["p(label=pay,among=click)@1"], **asked, **{**KINDS, "slices": []}).table.to_pylist()

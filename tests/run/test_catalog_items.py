@@ -219,7 +219,9 @@ def test_an_array_without_a_direction_is_a_bad_row_of_the_catalog(bad: list) -> 
     assert found.value(*metrics) == 1.0
     counts = {row["check"]: row["count"] for row in found.quality.to_pylist()}
     assert counts[checks.BAD_VECTOR] == counts["rows rejected"] == 1
-    with pytest.raises(sr.InputError, match="1 array of numbers that is empty, .* or of another length, or that has a"):
+    with pytest.raises(
+        sr.InputError, match=r"1 array of numbers that is empty, .* or of another length, or that has a"
+    ):
         sr.evaluate(LISTS, metrics, catalog=items, **BESIDE)
 
 

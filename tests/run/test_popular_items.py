@@ -116,7 +116,7 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"metrics": ["shown(of=tier,is=tail)"], "interactions": None},
-        'the value column "tier" is not in the input (user, item, score, label): name interactions, of which items have',
+        'the value column "tier" is not in the input (user, item, score, label): name interactions, of which',
     ),
     ({"metrics": ["p@1"], "slices": [{"column": "tier", "edges": [1]}]}, "a slice reads tier as a number"),
     ({"metrics": ["ndcg(weight=interactions.users)"]}, "weight=interactions.users is a column of items, but a weight"),

@@ -80,7 +80,7 @@ def test_each_kind_of_value_in_rows_and_in_a_catalog_with_a_schema_and_without(t
 def test_a_declared_type_is_the_one_that_is_read(tmp_path: Path) -> None:
     """A score that the schema calls a text is one."""
     document = document_of(case("texts", ZEROS, schema=SCHEMA.replace("s DOUBLE", "s STRING")), tmp_path, "local")
-    with pytest.raises(InputError, match='^the score column "s" is of type string: a number is needed$'):
+    with pytest.raises(InputError, match=r'^the score column "s" is of type string: a number is needed$'):
         evaluate_day(Spec.model_validate(document), DAY, None, Stages())
 
 

@@ -539,14 +539,17 @@ def times_of_arrays() -> WideLog:
 
 
 def past_of_labels() -> WideLog:
-    """Pairs that are left out of a log with labels of its own, by whole numbers, with metrics of all rows."""
+    """Pairs that are left out of a log with two labels of its own, by whole numbers, with metrics of all rows."""
     lists, _ = sides(pa.int64())
-    lists = lists.append_column("label", pa.array(lists["item"].to_numpy() % 3))
-    settings = {"group": "user", "item": "item", "score": MODELS["score"], "label": "label", "exclude": "interactions"}
+    for name, parts in (("label", 3), ("paid", 2), ("kind", 5)):
+        lists = lists.append_column(name, pa.array(lists["item"].to_numpy() % parts))
+    settings = {"group": "user", "item": "item", "score": MODELS["score"], "exclude": "interactions"}
+    settings |= {"label": {"click": "label", "pay": "paid"}, "slices": [{"column": "kind", "of": "relevant"}]}
     settings |= {"popularity": True}
     narrow = pa.schema({name: pa.int32() for name in ("user", "item")})
     had = [table.cast(narrow) for table in halves(pairs(lists, ["user", "item"], 3))]
-    return WideLog(halves(lists), ["ndcg@3", "gauc", "auc(exact)", "ap"], settings, past={"interactions": had})
+    metrics = ["ndcg@3", "gauc", "auc(exact)", "ap", "p(label=pay,among=click)@1"]
+    return WideLog(halves(lists), metrics, settings, past={"interactions": had})
 
 
 def past_of_arrays() -> WideLog:

@@ -64,7 +64,8 @@ BAD_GROUP_WEIGHT = _check(
 SMALL_GROUP_WEIGHT = _check("rejected_small_group_weight", "rejected: group weight above 0 and below 1e-6")
 BAD_VALUE = _check("rejected_bad_value", "rejected: value that is NaN, infinite or beyond 1e100")
 BAD_VECTOR = _check(
-    "rejected_bad_vector", "rejected: array of numbers that is empty, all 0, or not finite, or that has a null"
+    "rejected_bad_vector",
+    "rejected: array of numbers that is empty, all 0, not finite or of another length, or that has a null",
 )
 BAD_GAIN = _check(
     "rejected_bad_gain", "rejected: gain of a relevant row that is negative or so small that digits are lost"

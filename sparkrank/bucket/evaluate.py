@@ -167,7 +167,7 @@ def _with_relevant(states: Partials, ranked: RankedRows, part: Codes) -> Partial
     rows, plan = ranked.rows, ranked.plan
     of_relevant = (sliced_rows(rows, plan, columns) for columns in plan.slices if is_of_relevant(columns))
     for sliced in of_relevant:
-        for copies in copies_by_relevance(sliced, rows, ranked.groups):
+        for copies in copies_by_relevance(sliced, rows, ranked.groups, plan):
             own = _of_copies(copies, part, ranked)
             states = Partials.merged([states, _states([[own]], [plan])])
             _drop_cached(own[2])

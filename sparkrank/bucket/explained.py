@@ -225,7 +225,7 @@ def _list(terms: TermTable, ranking: Ranking, model: RankedModel, relevant: Flag
 def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[Any, ...]]:
     """Return the columns label (None: the row has no label), item and title (if there are any) of ``rows``.
 
-    Further columns mark rows that came too early, and rows of the truth that the group had before.
+    Further columns mark rows that came too early, and rows of a truth that the group had before.
     """
     columns: dict[str, tuple[Any, ...]] = {}
     for name in (ITEM, TITLE):
@@ -235,9 +235,10 @@ def _named(rows: Ints, model: RankedModel, ranking: Ranking) -> dict[str, tuple[
     labels, judged = judgments.labels[rows].tolist(), judgments.pooled()[rows].tolist()
     columns["label"] = tuple(label if there else None for label, there in zip(labels, judged, strict=True))
     for title, name in MARKS.items():
-        if name in model.rows:
+        of_truth = name == past_column(INTERACTIONS)
+        if name in model.rows and (model.plan.joins or not of_truth):
             flags = np.asarray(model.rows.values(name), np.bool_)[rows]
-            if name == past_column(INTERACTIONS):
+            if of_truth:
                 flags &= judgments.pooled()[rows]
             columns[title] = tuple(flags.tolist())
     return columns

@@ -14,6 +14,7 @@ from sparkrank.bucket.encoding import paired
 from sparkrank.bucket.grouping import Groups
 from sparkrank.bucket.impressions import LABEL, label_column
 from sparkrank.bucket.joining import Counts, JudgedRows, judge
+from sparkrank.bucket.past import excluded_rows
 from sparkrank.metrics import Plan
 from sparkrank.metrics.labels import Judging
 from sparkrank.numeric.array_types import Flags, Ints
@@ -82,8 +83,11 @@ def count_labels(rows: BucketRows, plan: Plan, counts: Counts) -> None:
 
 
 def _among(rows: BucketRows, groups: Groups, column: str, plan: Plan) -> Flags:
-    """Flag the rows with a label above 0 in ``column``, or with the item of such a row of the same group."""
-    kept = is_relevant(rows.labels(column), None)
+    """Flag the rows that are not excluded and have a label above 0 in ``column``, or the item of such a row.
+
+    The other row is of the same group.
+    """
+    kept = is_relevant(rows.labels(column), None) & ~excluded_rows(rows, plan)
     if not plan.needs_pairs:
         return kept
     pair = paired(groups.codes, rows.items()[0])

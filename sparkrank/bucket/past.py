@@ -88,13 +88,20 @@ def hashes_with_past(hashes: Hashes, pairs: Mapping[str, pa.Table]) -> Hashes:
     return np.unique(np.concatenate([hashes, *past])) if past else hashes
 
 
+def excluded_rows(rows: BucketRows, plan: Plan) -> Flags:
+    """Flag the rows that ``plan`` excludes."""
+    if plan.exclude is None:
+        return np.zeros(len(rows), np.bool_)
+    return rows.values(past_column(plan.exclude)).astype(np.bool_)
+
+
 def without_excluded(
     rows: BucketRows, codes: Codes, plan: Plan, counts: Counter[tuple[str, str]]
 ) -> tuple[BucketRows, Codes]:
     """Return ``rows`` and ``codes`` without the pairs that ``plan`` excludes. Groups stay, even without a row."""
     if plan.exclude is None:
         return rows, codes
-    excluded = rows.values(past_column(plan.exclude)).astype(np.bool_)
+    excluded = excluded_rows(rows, plan)
     counts[checks.EXCLUDED_ROWS, ""] = int(np.count_nonzero(excluded & ~rows.truth))
     if plan.joins:
         counts[checks.EXCLUDED_TRUTH, ""] = int(np.count_nonzero(excluded & rows.truth))

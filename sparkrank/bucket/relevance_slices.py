@@ -1,7 +1,8 @@
 """Slices by relevant rows: whole lists in which only the relevant rows of one slice value count as relevant.
 
-The groups of a value are those with a relevant row of the value. A group with relevant rows of several values is
-evaluated once for each, from a copy of its rows. Copies in memory have at most as many rows as the bucket.
+The groups of a value are those with a relevant row of the value that is not excluded. A group with relevant rows of
+several values is evaluated once for each, from a copy of its rows. Copies in memory have at most as many rows as the
+bucket.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ import pyarrow.compute as pc
 from sparkrank.bucket.bucket_rows import BucketRows
 from sparkrank.bucket.grouping import Groups
 from sparkrank.bucket.impressions import LABEL
+from sparkrank.bucket.past import excluded_rows
 from sparkrank.bucket.slicing import GroupSlice, SlicedRows
+from sparkrank.metrics import Plan
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.segments import Segments, count_by
 from sparkrank.ranking.judgments import is_relevant
@@ -37,9 +40,9 @@ class GroupCopies:
         return {column: values[self.whole] for column, values in of_groups.items()}
 
 
-def copies_by_relevance(sliced: SlicedRows, rows: BucketRows, groups: Groups) -> Iterator[GroupCopies]:
+def copies_by_relevance(sliced: SlicedRows, rows: BucketRows, groups: Groups, plan: Plan) -> Iterator[GroupCopies]:
     """Yield the copies of ``groups`` by the values of their relevant rows. A label above 0 is relevant."""
-    relevant = is_relevant(rows.labels(), None)
+    relevant = is_relevant(rows.labels(), None) & ~excluded_rows(rows, plan)
     pairs = np.unique(sliced.code[relevant].astype(np.int64) * groups.count + groups.codes[relevant])
     value, group = np.divmod(pairs, max(groups.count, 1))
     sizes, order = count_by(groups.codes, groups.count), np.argsort(groups.codes, kind="stable")

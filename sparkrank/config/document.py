@@ -450,10 +450,15 @@ def _validate_schema_columns(what: str, rows: InputRows, roles: Roles) -> None:
     """Raise :class:`SpecError` if the schema of ``rows`` lacks a column of ``roles`` or the type of such a column."""
     if rows.format in TEXT_FORMATS and rows.path is not None:
         number_kinds(roles, rows.fields)
-    names = [field.name for field in rows.fields or ()]
-    for role, column in roles.columns() if names else ():
-        if column not in names:
-            raise SpecError(f'{what}.schema lacks the {role} column "{shorten(column)}"{hint(column, names, "")}')
+    kinds = {field.name: field.kind for field in rows.fields or ()}
+    for role, column in roles.columns() if kinds else ():
+        if column not in kinds:
+            raise SpecError(f'{what}.schema lacks the {role} column "{shorten(column)}"{hint(column, kinds, "")}')
+        if rows.format == "csv" and kinds[column].startswith("array"):
+            raise SpecError(
+                f'{what}.schema gives the {role} column "{shorten(column)}" the type {shorten(kinds[column])}, but CSV '
+                "has no arrays: json or parquet is needed"
+            )
 
 
 def _columns_of_source(roles: Roles, by_item: bool) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from sparkrank.base.errors import SpecError, quote, short_traceback
@@ -55,7 +54,8 @@ def explain(
     truth, truth_columns, catalog, catalog_columns, items, true_items, relevance : optional
         The truth, the catalog, or arrays of items, as for :func:`sparkrank.evaluate`.
     interactions, interactions_columns, tiers, exclude, exclude_columns : optional
-        What groups had before, as for :func:`sparkrank.evaluate`.
+        What groups had before, as for :func:`sparkrank.evaluate`. The metrics need not read the interactions, or the
+        catalog.
     preset, ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional
         The definitions, as for :func:`sparkrank.evaluate`.
     spark, lane, partition_types : optional
@@ -106,8 +106,8 @@ def explain(
     keys = GroupKeys.of(tuple(group), group)
     library = find_preset(options.get("preset"))
     requests = [metric] if isinstance(metric, (str, Metric)) else list(metric)
-    request, _ = request_of_call(impressions, requests, {**INPUT_DEFAULTS, **options}, list(group))
-    request = replace(request, plan=replace(request.plan, shows_items=True))
+    given = {**INPUT_DEFAULTS, **options}
+    request, _ = request_of_call(impressions, requests, given, list(group), shows_items=True)
     plan = request.plan
     metrics = [own for one in distinct_metrics(requests, library) for own in plan.readings(one)]
     shown_models = explained_models(plan, models, "models")

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from sparkrank.base.errors import SpecError, did_you_mean, itemize, quote, shorten
+from sparkrank.base.errors import SpecError, did_you_mean, hint, itemize, quote, shorten
 from sparkrank.inputs.buckets import validate_buckets
 from sparkrank.inputs.popularity_days import validate_popularity
 from sparkrank.inputs.roles import Roles
@@ -24,7 +24,7 @@ from sparkrank.ranking.value_columns import (
     TIER,
     catalog_column,
 )
-from sparkrank.states.popularity import Tiers
+from sparkrank.states.popularity import TIERS, Tiers
 
 
 def plan_request(
@@ -83,7 +83,7 @@ def plan_request(
         gains=gains,
         **settings,
     )
-    if tiers is not None and not plan.reads_tiers:
+    if tiers is not None and not plan.reads_tiers and not plan.shows_items:
         raise SpecError("tiers defines the column tier of interactions, but no metric and no slice uses it")
     of_items = frozenset([*plan.item_columns, *([GROUP_ITEMS] if plan.items_had else [])])
     truth = roles.truth
@@ -98,6 +98,11 @@ def plan_request(
         values=tuple(value for _, value in plan.row_values if value in plan.listed_values),
     )
     _validate_values(plan)
+    if plan.has_catalog and roles.weight is not None and catalog_column(roles.weight) is not None:
+        raise SpecError(
+            f"weight is {shorten(roles.weight)}, a column of items, but a weight of rows is needed, in a column of the "
+            "lists: join it to them"
+        )
     roles.validate_positions(definitions.positions, preset)
     roles.validate_weight_is_read(bool(plan.pooled_metrics) or plan.metric_reading("weight") is not None)
     validate_popularity(plan)
@@ -180,7 +185,8 @@ def _validate_item_columns(plan: Plan) -> None:
         if not plan.has_interactions and any(column.share_of == POPULARITY for column in metric.value_columns):
             raise SpecError(f"{shorten(metric)} compares with the interactions, but no interactions are given")
     of_catalog = any(plan.table_of(column) == CATALOG or column == ITEM_RANK for column in plan.item_columns)
-    if plan.has_catalog and not of_catalog and not plan.catalogue_metrics and CATALOG not in plan.times:
+    is_read = of_catalog or plan.catalogue_metrics or CATALOG in plan.times
+    if plan.has_catalog and not is_read and not plan.shows_items:  # an explanation may be of one metric among several
         raise SpecError("there is a catalog, but no metric counts its items, and none names a column as catalog.price")
     for source in plan.slice_sources:
         if source.column == GROUP_ITEMS and not plan.has_interactions:
@@ -204,7 +210,11 @@ def _validate_tiers(plan: Plan) -> None:
         return
     as_number = "as a number, but a tier is head, torso, tail or new"
     for metric in plan.metrics:
-        if any(value.name == TIER and value.kind == "number" for value in metric.value_columns):
-            raise SpecError(f"{shorten(metric)} reads tier {as_number}: add is=tail to count items of the tail")
+        for value in (own for own in metric.value_columns if own.name == TIER):
+            if (tier := value.equals) is not None and tier not in TIERS:
+                near = hint(tier, TIERS, "known")
+                raise SpecError(f"{shorten(metric)} counts items of the tier {shorten(tier)}{near}")
+            if value.kind == "number":
+                raise SpecError(f"{shorten(metric)} reads tier {as_number}: add is=tail to count items of the tail")
     if any(source.column == TIER and source.is_number for source in plan.slice_sources):
         raise SpecError(f"a slice reads tier {as_number}: leave out edges")

@@ -434,11 +434,14 @@ class Roles:
             )
 
     def validate_past_is_read(self, plan: Plan) -> None:
-        """Raise :class:`SpecError` if ``plan`` lacks a table of the past that it needs, or does not use a table."""
+        """Raise :class:`SpecError` if ``plan`` lacks a table of the past that it needs, or does not use a table.
+
+        The metrics of an explanation need not use all tables.
+        """
         for metric in plan.metrics:
             if metric.declaration.reads_interactions and INTERACTIONS not in self.past:
                 raise SpecError(f"{metric} reads interactions, but no interactions are given")
-        for name in self.past:
+        for name in self.past if not plan.shows_items else ():
             if name not in plan.past and not (name == INTERACTIONS and plan.reads_popularity):
                 raise SpecError(f"{name} are given, but no metric reads them, and exclude does not name them")
 

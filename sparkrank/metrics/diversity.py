@@ -198,7 +198,7 @@ DECLARATIONS = (
                 "distance",
                 "mismatch",
                 "mismatch = 1 where values differ, else 0; jaccard = 1 - common texts / texts of either, of arrays of "
-                "texts; cosine = 1 - x·y / (|x||y|), of arrays of numbers",
+                "texts, of which an empty one is a null; cosine = 1 - x·y / (|x||y|), of arrays of numbers",
                 choices=("mismatch", "jaccard", "cosine"),
             ),
             Choice(

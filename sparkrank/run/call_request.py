@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
-from sparkrank.base.errors import SpecError, quote, shorten
+from sparkrank.base.errors import SpecError, did_you_mean, quote, shorten
 from sparkrank.engines.request import AUTO, CatalogRows, Request
 from sparkrank.inputs.catalog_columns import CatalogPlan, columns_of_catalog
 from sparkrank.inputs.popularity_days import PopularityDays
@@ -135,8 +136,10 @@ def _past(options: Mapping[str, Any], stored: PopularityDays | None) -> tuple[di
     """
     rows = {name: options.get(name) for name in (INTERACTIONS, EXCLUDE)}
     exclude = None if rows[EXCLUDE] is None else EXCLUDE
-    if isinstance(rows[EXCLUDE], str) and rows[EXCLUDE] == INTERACTIONS:  # the word, not a path
+    if isinstance(word := rows[EXCLUDE], str) and word == INTERACTIONS:  # the word, not a path
         rows[EXCLUDE], exclude = None, INTERACTIONS
+    elif isinstance(word, str) and "/" not in word and not Path(word).exists():
+        _refuse_near_word(word)
     columns = {}
     for name, given in rows.items():
         if given is not None:
@@ -145,3 +148,9 @@ def _past(options: Mapping[str, Any], stored: PopularityDays | None) -> tuple[di
             raise SpecError(f"{name}_columns is given, but {name} is not")
     days = 0 if stored is None else len(stored.days)
     return {name: given for name, given in rows.items() if given is not None}, PastColumns(columns, exclude, days)
+
+
+def _refuse_near_word(word: str) -> None:
+    """Raise :class:`SpecError` if ``word``, which names no path, looks like the word that ``exclude`` takes."""
+    if near := did_you_mean(word, [INTERACTIONS]):
+        raise SpecError(f"exclude is {quote(word)}, which is no path{near}")

@@ -465,7 +465,7 @@ limit does not depend on the day before: if lists suddenly have less of the trut
 | `rejected: label beyond the last true item` | `rows read` | with `true_items` |
 | `rejected: null item` | `rows read` | where rows are told apart by item |
 | `rejected: value that is NaN, infinite or beyond 1e100` | `rows read` | where a metric reads a column as numbers |
-| `rejected: array of numbers that is empty, all 0, or not finite, or that has a null` | `rows read` | with `distance=cosine`; also where the array of a catalog has another length than most of its arrays |
+| `rejected: array of numbers that is empty, all 0, not finite or of another length, or that has a null` | `rows read` | with `distance=cosine`; also where the array of a catalog has another length than most of its arrays |
 | `rejected: rank that is no position` | `rows read` | with `positions=given` |
 | `rows rejected`, `rows evaluated` | `rows read` | always |
 | `rows joined with that of another model for the same group and item` | `rows read` | where the rows of models are apart |

@@ -20,6 +20,7 @@ from sparkrank.inputs.role_table import ITEMS, NEEDED, SLICE, TIME
 from sparkrank.inputs.roles import Roles, role_title
 from sparkrank.metrics import Plan
 from sparkrank.metrics.parameters import Name
+from sparkrank.ranking.value_columns import TIER
 from sparkrank.sources.types import plain_type
 from sparkrank.sources.values import FITS, is_array, time_kind
 
@@ -87,8 +88,13 @@ def validate_column(
     remedy: str = "",
     lacking: type[SparkrankError] = MissingColumnError,
 ) -> None:
-    """Raise ``lacking`` if ``column`` is not in ``names``, or :class:`InputError` if a name differs only in case."""
+    """Raise ``lacking`` if ``column`` is not in ``names``, or :class:`InputError` if a name differs only in case.
+
+    A missing column ``tier`` of rows is a :class:`SpecError`, because interactions would give it.
+    """
     if column not in names:
+        if column == TIER and what.startswith("input"):
+            lacking, remedy = SpecError, ": name interactions, of which items have a tier"
         lacks = f'the {role} column "{shorten(column)}" is not in the {what}{hint(column, names, "")}'
         raise lacking(f"{lacks}{HEADER_REMEDY if '_c0' in names else remedy}")
     alike = [name for name in names if name.lower() == column.lower()]

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sparkrank.base.errors import SpecError, did_you_mean, itemize, shorten
-from sparkrank.inputs.role_table import TIME
 from sparkrank.inputs.roles import Roles
 
 _NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean")
 _ALIASES = {"byte": "tinyint", "short": "smallint", "integer": "int", "long": "bigint", "real": "float"}
 _PLAIN = {name: name for name in ("string", *_NUMBERS)} | _ALIASES
+_DECIMALS = ("decimal", "dec", "numeric")
 _OTHERS = (
-    *("date", "timestamp", "timestamp_ntz", "timestamp_ltz", "binary", "decimal", "dec", "numeric", "char", "varchar"),
+    *("date", "timestamp", "timestamp_ntz", "timestamp_ltz", "binary", *_DECIMALS, "char", "varchar"),
     *("array", "map", "struct", "interval", "variant"),
 )
 _FIELD = re.compile(
@@ -111,14 +111,17 @@ def arrow_type(name: str, kind: str, what: str) -> pa.DataType:
 
 
 def number_kinds(roles: Roles, fields: Sequence[DdlField] | None) -> dict[str, str]:
-    """Return the type of each column with a numeric role: the type in the schema, or else double."""
+    """Return the type of each column whose role takes only numbers: the type in the schema, or else double.
+
+    A decimal is read as a double, too.
+    """
     if roles.true_items is not None:
         return {}
-    declared = {field.name: field.kind for field in fields or () if field.kind in _NUMBERS}
+    declared = {field.name: "double" if field.kind.startswith(_DECIMALS) else field.kind for field in fields or ()}
     names = {column for role, _, column in roles.in_use() if role.is_name}
     kinds: dict[str, str] = {}
     for role, title, column in roles.in_use():
-        if role.is_name or role is TIME:
+        if role.takes[-1] not in ("number", "label"):
             continue
         if column in names and column not in declared:
             raise SpecError(

@@ -12,13 +12,14 @@ import pyarrow.compute as pc
 
 from sparkrank.base.errors import SpecError, hint, itemize, quote, validate_names
 from sparkrank.numeric.array_types import Ints
-from sparkrank.ranking.value_columns import ITEM_RANK, ROWS, TIER, USERS
+from sparkrank.ranking.value_columns import ITEM_RANK, POPULARITY_COLUMNS, ROWS, TIER, USERS
 from sparkrank.states.items import UNIT, ItemCounts
 
 TierMeasure: TypeAlias = Literal["rows", "users", "items"]
 MEASURES: tuple[TierMeasure, ...] = get_args(TierMeasure)
 POPULARITY_COUNTS = "popularity"  # the name of the state in which a stored day counts items
-HEAD_TIER, TORSO_TIER, TAIL_TIER = "head", "torso", "tail"  # items that no group had are in the tier "new"
+_TIERS_OF_HAD = ("head", "torso", "tail")
+TIERS = (*_TIERS_OF_HAD, str(POPULARITY_COLUMNS[TIER]))  # the last is of items that no group had
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Tiers:
         before = (through - counted) / max(int(counted.sum()), 1)  # sums of whole numbers, so in any order
         tier = np.empty(len(order), np.int8)
         tier[order] = (before >= self.head).astype(np.int8) + (before >= self.tail)
-        return pa.DictionaryArray.from_arrays(tier, [HEAD_TIER, TORSO_TIER, TAIL_TIER]).cast(pa.string())
+        return pa.DictionaryArray.from_arrays(tier, list(_TIERS_OF_HAD)).cast(pa.string())
 
 
 @dataclass(frozen=True, eq=False)

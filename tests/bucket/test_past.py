@@ -122,6 +122,35 @@ def test_a_log_with_labels_keeps_the_groups_that_vanish() -> None:
         sr.evaluate(log, ["rr"], exclude=log.select(["user", "item"]), **COLUMNS)
 
 
+# Both lists are a, b; a is of kind x and b of y. Ann wants both, bob a. Ann had a.
+KINDS = {"group": "user", "item": "item", "score": "score", "slices": [{"column": "kind", "of": "relevant"}]}
+BOTH = lists_table([(user, item, score) for user in ("ann", "bob") for item, score in (("a", 2.0), ("b", 1.0))])
+BOTH = BOTH.append_column("kind", pa.array(["x", "y"] * 2))
+WANTED = truth_table([("ann", "a", 1.0), ("ann", "b", 1.0), ("bob", "a", 1.0)])
+
+
+@pytest.mark.parametrize("population", ["all", "truth", "both"])
+@pytest.mark.parametrize("joins", [False, True])
+def test_a_slice_of_relevant_rows_has_the_groups_with_one_that_counts(population: str, joins: bool) -> None:
+    """Of x that is bob alone, whose a is first; of y ann alone, whose b has moved up."""
+    lists, beside = BOTH.append_column("label", pa.array([1.0, 1, 1, 0])), {"label": "label"}
+    if joins:
+        lists, beside = BOTH, {"truth": WANTED.append_column("kind", pa.array(["x", "y", "x"])), "label": "label"}
+    asked = {"exclude": pairs_table([("ann", "a")]), "population": population, **KINDS}
+    rows = sr.evaluate(lists, ["p@1", "n_rel"], **beside, **asked).table.to_pylist()
+    found = {(row["slice_value"], row["metric"]): (row["value"], row["n_groups"]) for row in rows}
+    del found["all", "p@1"], found["all", "n_rel"]
+    assert found == {(kind, metric): (1.0, 1) for kind in "xy" for metric in ("p@1", "n_rel")}
+
+
+def test_a_row_that_is_left_out_is_not_among_those_of_a_label() -> None:
+    """Of ann's clicks, a is left out and nothing stays; of bob's a and b the first is paid."""
+    log = BOTH.append_column("clicked", pa.array([1, 0, 1, 1])).append_column("paid", pa.array([1, 0, 1, 0]))
+    asked = {"label": {"click": "clicked", "pay": "paid"}, "exclude": pairs_table([("ann", "a")])}
+    (row,) = sr.evaluate(log, ["p(label=pay,among=click)@1"], **asked, **{**KINDS, "slices": []}).table.to_pylist()
+    assert (row["value"], row["n_groups"]) == (1.0, 1)
+
+
 def test_a_past_of_ten_times_the_rows_changes_no_group() -> None:
     lists = lists_table([(f"u{n}", f"i{place}", float(place)) for n in range(20) for place in range(5)])
     truth = truth_table([(f"u{n}", f"i{n % 5}", 1.0) for n in range(20)])
@@ -178,6 +207,10 @@ REFUSED = [
     ({"exclude": HAD, **OF_ARRAYS, "group": None}, "exclude needs the item of each row and its group, but no group"),
     ({"exclude": HAD, **OF_ARRAYS}, "exclude names no item column, and the lists are arrays, which have none"),
     ({"exclude": "interactions", **COLUMNS}, "exclude is interactions, but there are none"),
+    (
+        {"exclude": "interaction", **COLUMNS},
+        "exclude is 'interaction', which is no path, did you mean \"interactions\"?",
+    ),
     ({"interactions": HAD, **COLUMNS}, "interactions are given, but no metric reads them, and exclude does not name"),
     ({"metrics": ["new@10"], **COLUMNS}, "new@10 reads interactions, but no interactions are given"),
     ({"exclude_columns": {}, **COLUMNS}, "exclude_columns is given, but exclude is not"),

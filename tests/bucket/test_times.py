@@ -281,3 +281,13 @@ def test_explanations_mark_what_came_too_early() -> None:
     assert unlisted.columns["item"] == ("z",)
     assert (unlisted.columns["truth before list"], unlisted.columns["truth had before"]) == ((True,), (True,))
     assert "truth had before" in str(explained)
+
+
+def test_rows_without_a_truth_are_not_marked_as_rows_of_one() -> None:
+    """Ann had x, which is in her list with the label 0."""
+    lists = pa.table({"user": ["ann"] * 2, "item": ["x", "y"], "score": [2.0, 1.0], "label": [0, 1]})
+    asked = {"group": {"user": "ann"}, "item": "item", "score": "score", "label": "label"}
+    explained = sr.explain(lists, "new@2", interactions=lists.select(["user", "item"]).slice(0, 1), **asked)
+    (metric,) = explained.keys[0].groups[0].metrics
+    assert metric.value == 1 / 2
+    assert "truth had before" not in metric.tables[0].columns

@@ -78,6 +78,7 @@ CASES = [
     case("days and booleans", "2026-01-01,x,2,false\n2026-01-01,y,1,true\n", {"2026-01-01": 1 / 2},
          schema="u DATE, i STRING, s FLOAT, y BOOLEAN"),
     case("whole numbers", PLAIN.decode(), schema="u STRING, i STRING, s SMALLINT, y LONG"),
+    case("decimals", "a,x,2.50,0\na,y,1.25,1\n", schema="u STRING, i STRING, s DECIMAL(5, 2), y NUMERIC"),
     # two tied rows of which one is clicked: (1 + 1/2) / 2
     case("float32", "a,x,0.1,0\na,y,0.10000000001,1\n", {"a": 3 / 4}, schema="u STRING, i STRING, s FLOAT, y INT"),
     case("quotes", '"a","x, or y","2","0"\n"a",y,"1",1\n'),

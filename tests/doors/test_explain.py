@@ -292,6 +292,14 @@ def test_every_declared_metric_can_be_explained() -> None:
         assert not any("no arithmetic" in sentence for sentence in found.notes), name
 
 
+def test_a_metric_need_not_read_the_catalog_or_the_interactions() -> None:
+    """As a spec has them for other metrics: the arithmetic is that without them."""
+    items, had = pa.table({"item": ["x", "y"], "price": [1.0, 2.0]}), ROWS.select(["user", "item"])
+    asked = {"group": {"user": "a"}, **COLUMNS}
+    found = sr.explain(ROWS, "rr", catalog=items, interactions=had, tiers={"of": "users"}, **asked)
+    assert found.to_dict() == sr.explain(ROWS, "rr", **asked).to_dict()
+
+
 def test_the_score_bins_of_a_pooled_metric() -> None:
     """Of user b one row with the score 0.7, of a three: 0.9, and twice 0.5, of which one is positive."""
     found = sr.explain(ROWS, "auc(exact)", group={"user": "a"}, **COLUMNS).metric

@@ -122,3 +122,14 @@ def test_values_are_counted_alike_by_sorting_and_by_counters(limit: int) -> None
     """The limit decides, as counters of many absent values cost more than to sort a few that are there."""
     values, times = value_pairs._distinct(np.array([4, 0, 4, 2, 4]), limit)
     assert (values.tolist(), times.tolist()) == ([0, 2, 4], [1, 1, 3])
+
+
+def test_an_array_without_a_text_is_a_null_and_counted() -> None:
+    """Of a, nothing, b and nothing but a null there is one pair, which has no common text."""
+    tags = pa.array([["a"], [], ["b"], [None]], pa.list_(pa.string()))
+    rows = pa.table({"user": [1] * 4, "score": [4.0, 3.0, 2.0, 1.0], "label": [1, 0, 0, 0], "tags": tags})
+    metric = "ild(by=tags,distance=jaccard)"
+    found = sr.evaluate(rows, [metric], group="user", score="score", label="label")
+    assert found[metric] == 1.0
+    (count,) = (row["count"] for row in found.quality.to_pylist() if row["check"] == checks.without_value("tags"))
+    assert count == 2

@@ -94,6 +94,11 @@ CASES = [
     ({"catalog": None}, ["ndcg"], "catalog_columns is given, but catalog is not"),
     ({}, ["ndcg"], "there is a catalog, but no metric counts its items, and none names a column as catalog.price"),
     ({}, [PRICE, "ndcg(weight=catalog.price)"], "weight=catalog.price is a column of items, but a weight of"),
+    (
+        {"weight": "catalog.price"},
+        [PRICE, "auc"],
+        "weight is catalog.price, a column of items, but a weight of rows is needed, in a column of the lists: join it",
+    ),
     ({}, ["coverage(items=9)"], "coverage(items=9) gives the number of items, but there is a catalog, which has them"),
     ({}, ["shown(of=catalog.prise)"], 'the value column "prise" is not in the catalog, did you mean "price"?'),
     (
@@ -214,8 +219,18 @@ def test_an_array_without_a_direction_is_a_bad_row_of_the_catalog(bad: list) -> 
     assert found.value(*metrics) == 1.0
     counts = {row["check"]: row["count"] for row in found.quality.to_pylist()}
     assert counts[checks.BAD_VECTOR] == counts["rows rejected"] == 1
-    with pytest.raises(sr.InputError, match="array of numbers that is empty"):
+    with pytest.raises(
+        sr.InputError, match=r"1 array of numbers that is empty, .* or of another length, or that has a"
+    ):
         sr.evaluate(LISTS, metrics, catalog=items, **BESIDE)
+
+
+def test_two_readings_of_a_column_are_one_check_of_quality() -> None:
+    """The kind of z and of q is unknown, as a text and as a category."""
+    metrics = ["shown(of=catalog.kind,is=new)", "ild(by=catalog.kind)"]
+    found = sr.evaluate(LISTS, metrics, catalog=ITEMS, **BESIDE)
+    check = checks.without_value("catalog.kind")
+    assert [row["count"] for row in found.quality.to_pylist() if row["check"] == check] == [2]
 
 
 def test_tables_of_items_that_no_list_has_are_named(caplog: pytest.LogCaptureFixture) -> None:

@@ -110,6 +110,14 @@ CASES: list[tuple[dict[str, Any], str]] = [
     ),
     ({"metrics": ["shown(of=interactions.row)"]}, "shown(of=interactions.row) reads interactions.row, did you mean"),
     ({"metrics": ["shown(of=tier)"]}, "shown(of=tier) reads tier as a number, but a tier is head, torso, tail or new"),
+    (
+        {"metrics": ["shown(of=tier,is=tial)"]},
+        'shown(of=tier,is=tial) counts items of the tier tial, did you mean "tail"? (known: head, torso, tail, new)',
+    ),
+    (
+        {"metrics": ["shown(of=tier,is=tail)"], "interactions": None},
+        'the value column "tier" is not in the input (user, item, score, label): name interactions, of which',
+    ),
     ({"metrics": ["p@1"], "slices": [{"column": "tier", "edges": [1]}]}, "a slice reads tier as a number"),
     ({"metrics": ["ndcg(weight=interactions.users)"]}, "weight=interactions.users is a column of items, but a weight"),
     ({"metrics": ["p@1"]}, "interactions are given, but no metric reads them"),

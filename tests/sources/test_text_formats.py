@@ -22,6 +22,7 @@ from sparkrank.sources.reader_options import LOSING, LosingOption, strict_option
 from sparkrank.sources.side_rows import SideRows
 from sparkrank.sources.text_files import TextInput
 from tests.cases.text_files import CASES, HEADED, REFUSED, SCHEMA, UNUSABLE, ZEROS, TextCase, case
+from tests.cases.text_values import documents, found_in
 
 DAY = "2026-01-01"
 
@@ -69,6 +70,18 @@ def test_what_is_refused_says_the_file_and_what_arrow_says(tmp_path: Path) -> No
         if each.told not in sentence or "\n" in sentence or "Could not open" in sentence:
             wrong.append((each.name, sentence))
     assert wrong == []
+
+
+def test_each_kind_of_value_in_rows_and_in_a_catalog_with_a_schema_and_without(tmp_path: Path) -> None:
+    wrong = [(doc, found) for doc, values in documents(tmp_path, "local") if (found := found_in(doc)) != values]
+    assert wrong == []
+
+
+def test_a_declared_type_is_the_one_that_is_read(tmp_path: Path) -> None:
+    """A score that the schema calls a text is one."""
+    document = document_of(case("texts", ZEROS, schema=SCHEMA.replace("s DOUBLE", "s STRING")), tmp_path, "local")
+    with pytest.raises(InputError, match=r'^the score column "s" is of type string: a number is needed$'):
+        evaluate_day(Spec.model_validate(document), DAY, None, Stages())
 
 
 OF_SPARK: list[tuple[dict[str, Any], str]] = [
@@ -195,6 +208,10 @@ OVERRIDES = [
     ("slices=[y, s]", ""),
     ("truth={path: t, format: json, schema: 'u STRING, i STRING'}", ""),
     ("truth={path: t, format: json, schema: 'u STRING, j STRING'}", 'truth.schema lacks the item column "i"'),
+    (
+        "input.schema='u STRING, i STRING, s DOUBLE, y ARRAY<INT>'",
+        'input.schema gives the label column "y" the type array<INT>, but CSV has no arrays: json or parquet is needed',
+    ),
     ("input.schemata=x", 'unknown key "input.schemata", did you mean "schema"?'),
 ]
 

@@ -17,6 +17,7 @@ from sparkrank.jobs import evaluate_day
 from sparkrank.run.stages import Stages
 from sparkrank.sources import stored_files
 from tests.cases.text_files import CASES, REFUSED, UNUSABLE, case
+from tests.cases.text_values import documents, found_in
 from tests.extent import IS_LONG, PART
 from tests.sources.test_text_formats import DAY, document_of, found_by
 
@@ -33,6 +34,13 @@ def test_what_spark_reads(spark: SparkSession, tmp_path: Path) -> None:
         groups = found_by(each, tmp_path / str(index), lane, spark)
         if groups != each.groups:
             wrong.append((each.name, lane, groups))
+    assert wrong == []
+
+
+def test_each_kind_of_value_is_read_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """With a schema and without, of rows and of a catalog: a half of the cases in a short run."""
+    drawn = list(documents(tmp_path, "frame"))[:: 1 if IS_LONG else 3]
+    wrong = [(document, found) for document, values in drawn if (found := found_in(document, spark)) != values]
     assert wrong == []
 
 

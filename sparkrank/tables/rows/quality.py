@@ -78,7 +78,7 @@ def quality_table(
         tied = _check(checks.TIED_ROWS, model, count(checks.TIED_ROWS, model), checks.SCORED_ROWS, scored)
         rows += [tied] if plan.keys else []
         rows += _repeated(partials, plan, model)
-        valueless = (checks.without_value(column.name) for column in plan.listed_values)
+        valueless = dict.fromkeys(checks.without_value(column.name) for column in plan.listed_values)
         rows += _looked_for(valueless, counts, checks.SCORED_ROWS, scored, model)
         one_class = (checks.one_class_groups(level_text(level)) for level in plan.levels)
         for name in (checks.UNRETRIEVED_GROUPS, *one_class) if plan.keys else ():

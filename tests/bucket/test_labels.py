@@ -33,6 +33,7 @@ WORKED_VALUES = {
     "p(among=click)@2": (2 / 2 + 1 / 2) / 2,
     "r(label=pay)@2": 0.0,
     "cg(gain={click:1,pay:5})@3": ((1 + 0 + 6) + (0 + 1)) / 2,
+    "cg(gain={click:1,pay:5})": ((1 + 0 + 6 + 0) + (0 + 1)) / 2,  # of d the sum is that of its clicks
     "auc(label=pay)": (1 + 0 + 0 + 0 + 0) / 5,  # c above d alone
     "auc(label=pay,among=click)": 0.0,  # c below a of u and b of v
     "copc(label=pay,among=click)": 1 / (0.9 + 0.7 + 0.8),
@@ -159,11 +160,15 @@ def test_a_gain_of_several_labels_is_their_sum() -> None:
     assert values_by_text(found, names) == values_by_text(alone, metrics)
 
 
-def test_a_label_that_no_row_has_is_undefined_and_counted() -> None:
+def test_a_label_that_no_row_has_is_undefined_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     rows = WORKED.set_column(4, "paid", pa.nulls(len(WORKED), pa.int64()))
     texts = ["p(label=pay)@2", "logloss(label=pay)", "rr(among=pay)", "ece(label=pay,among=click)"]
+    texts += ["cg(gain={click:1,pay:5})@2", "ndcg(gain={click:1,pay:5})@2"]  # a sum that lacks a summand
     found = evaluated(rows, ["rr", *texts])
-    assert [str(found[text]) for text in texts] == ["nan"] * 4
+    assert [str(found[text]) for text in texts] == ["nan"] * len(texts)
+    of_sum = next(row for row in found.metrics.to_pylist() if row["metric"] == texts[4])
+    assert (of_sum["n_groups"], of_sum["n_undefined"], of_sum["interval"]) == (2, 2, None)
+    assert f"Undefined in every group, or of the whole day: {', '.join(texts)} of score" in caplog.text
     assert found["rr"] == WORKED_VALUES["rr"]
     counts = counts_of(found)
     assert (counts[checks.with_label("click")], counts[checks.with_label("pay")]) == (6, 0)

@@ -308,7 +308,8 @@ A row per model, slice value and position that some row has, from 1 to `output.p
 `relevant / rows` is the rate by position. With both added up to position k, `relevant / (k * n_groups)` is the mean of
 `p@k`, `relevant / rows` is P@k of all lists together, in which a list counts by its rows, and `relevant / n_relevant` is
 R@k of all groups together, in which a group counts by its relevant rows: the mean of `r(weight=relevant)@k`. A row is
-relevant as in `n_relevant` of the table `groups`.""",
+relevant as in `n_relevant` of the table `groups`, but by the label of its model if that has [its
+own](inputs.md#several-labels).""",
     (
         *SUBJECT,
         *columns("""\

@@ -118,6 +118,25 @@ def test_a_label_of_which_metrics_of_all_rows_alone_are_asked() -> None:
     assert values_by_text(both, texts) == values_by_text(alone, metrics)
 
 
+def test_sampled_ranks_are_those_of_their_label() -> None:
+    """Of two items the clicked one is first in each list, the paid one second: of three it is the first, or the last.
+
+    With the sampled rank 1, each step of EM doubles the share of R = 1 beside that of R = 2, and R = 3 has none. Among
+    the paid items alone no list has another one.
+    """
+    lists = range(40)
+    log = {"user": [*lists, *lists], "item": ["a"] * 40 + ["b"] * 40, "score": [0.9] * 40 + [0.8] * 40}
+    rows = pa.table({**log, "clicked": [1] * 40 + [0] * 40, "paid": [0] * 40 + [1] * 40})
+    metrics = [of("hit(sampled=1,items=3)@1", more) for more in ("label=click", "label=pay", "among=pay")]
+    found = evaluated(rows, [*metrics[:2], "first_rank(sampled=1,label=pay)"], ties="item")
+    assert [found[metric] for metric in metrics[:2]] == [1, 0]
+    alone = evaluated(rows, ["hit(sampled=1,items=3)@1", "first_rank(sampled=1)"], "paid", ties="item")
+    own = [metrics[1], "first_rank(sampled=1,label=pay)"]
+    assert values_by_text(found, own) == values_by_text(alone, [str(metric) for metric in alone.plan.metrics])
+    with pytest.raises(sr.InputError, match="none of 40 groups has a list of one relevant row and 1 others"):
+        evaluated(rows, ["rr", metrics[2]], ties="item")
+
+
 @pytest.mark.parametrize("settings", [SETTINGS[0], SETTINGS[1]], ids=("slices", "unjudged"))
 def test_among_a_label_is_the_log_of_its_rows(settings: dict[str, Any]) -> None:
     rows, more = log(7), {"score": {"a": "a", "b": "b"}, "ties": "worst", **settings}

@@ -179,7 +179,8 @@ TIED_ROWS = _check("tied_rows", "scored rows in tie blocks")
 REPEATED_ROWS = _check("repeated_rows", "scored rows that repeat an item of their list")
 UNRETRIEVED_GROUPS = _check("groups_without_scored_row", "groups without a scored row")
 OUTSIDE_ROWS = _check(
-    "scores_no_probability", "scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined"
+    "scores_no_probability",
+    "scored rows whose score is no probability: logloss, ne, brier, ece, copc and value are undefined",
 )
 # If rows are weighed by propensity: relevant rows, or logged actions. If a row has several weights, the worst counts.
 EFFECTIVE_SIZE = _check("effective_sample_size", "effective sample size")

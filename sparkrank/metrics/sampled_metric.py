@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -43,9 +42,6 @@ class SampledMetric(MetricKind):
     common: tuple[Parameter, ...] = (TIES,)
     refused: tuple[tuple[str, str], ...] = (("weight", "in a distribution of ranks each group counts once"),)
     gain: Callable[[Floats, Metric], Floats] = lambda ranks, metric: np.empty(0)
-
-    def range_of(self, metric: Metric) -> tuple[float, float]:
-        return (-math.inf, math.inf) if metric.word(BY) == "minimal_bias" else (self.lowest, self.highest)
 
     def values_of_groups(self, metric: Metric) -> Metric:
         given = dict(metric.settings)

@@ -217,7 +217,9 @@ def range_text(declaration: Declaration) -> str:
     if math.isinf(declaration.lowest):
         return "any number"
     text = f"from {low}" if math.isinf(high) else f"{low} to {format_number(high)}"
-    return text if declaration.unbounded is None else f"{text}; from {low} with {declaration.unbounded.form}"
+    if (unbounded := declaration.unbounded) is None:
+        return text
+    return f"{text}; {'any number' if unbounded.both_ways else f'from {low}'} with {unbounded.form}"
 
 
 def order_text(needs: NeedsOrder) -> str:

@@ -138,7 +138,21 @@ def test_a_score_that_is_no_probability_is_counted() -> None:
     [
         ("value", {"propensity": None}, "value reads the propensity, but no propensity column is named"),
         ("value(by=dr)", {"estimate": "q"}, "reads the policy estimate, but no policy_estimate column is named"),
-        ("value(by=dr)", {"score": {"a": "s", "b": "q"}, **ESTIMATES}, "reads the policy_estimate of one model, but"),
+        (
+            "value(by=dr)",
+            {"score": {"a": "s", "b": "q"}, **ESTIMATES},
+            r"policy_estimate of one model, but there are 2: evaluate each in a run of its own, .* with sr.compare_runs",
+        ),
+        (
+            "value(label=pay)",
+            {"label": {"click": "y", "pay": "y"}},
+            r"propensities, which belong to the first label, click, in all rows: leave out label and among, also of",
+        ),
+        (
+            "value",
+            {"label": {"click": "y", "pay": "y"}, "score": {"a": {"column": "s", "label": "pay"}}},
+            r"value\(label=pay\) reads propensities, .*, or evaluate it apart with its label named first$",
+        ),
         ("value(per=group)", {"group": None}, "is a value of groups, but no group column is named"),
         ("value(per=group)", {"weight": "q"}, "counts groups, which have no weight"),
         ("value", {"item": "q", "truth": logged(2), "label": None}, "which are in the same rows: it takes no truth"),

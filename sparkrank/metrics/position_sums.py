@@ -28,7 +28,7 @@ def quantities_of(plan: Plan) -> tuple[str, ...]:
 
 
 def counts_positions(plan: Plan, model: str) -> bool:
-    """Return whether ``plan`` counts rows of ``model`` for the table ``positions``, as it does for the model's label."""
+    """Return whether ``plan`` counts rows for the table ``positions``: it is the plan of the label of ``model``."""
     return plan.position_depth > 0 and dict(plan.own_labels).get(model, FIRST) == (plan.judging or FIRST)
 
 

@@ -141,7 +141,7 @@ def test_a_score_that_is_no_probability_is_counted() -> None:
         (
             "value(by=dr)",
             {"score": {"a": "s", "b": "q"}, **ESTIMATES},
-            r"policy_estimate of one model, but there are 2: evaluate each in a run of its own, .* with sr.compare_runs",
+            r"policy_estimate of one model, but there are 2: evaluate each in a run of its own, .* sr.compare_runs",
         ),
         (
             "value(label=pay)",

@@ -193,6 +193,21 @@ def test_a_label_that_no_row_has_is_undefined_and_counted(caplog: pytest.LogCapt
     assert (counts[checks.with_label("click")], counts[checks.with_label("pay")]) == (6, 0)
 
 
+def test_quality_counts_the_rows_among_a_label(caplog: pytest.LogCaptureFixture) -> None:
+    """Three rows are clicked; where none is, all have the label, and no row is left. A truth has the rows itself."""
+    asked = ["rr", "rr(label=pay,among=click)"]
+    counts = counts_of(evaluated(WORKED, asked))
+    assert (counts[checks.among_label("click")], counts[checks.with_label("click")]) == (3, 6)
+    assert checks.among_label("pay") not in counts
+    nobody = WORKED.set_column(3, "clicked", pa.array([0] * len(WORKED)))
+    counts = counts_of(evaluated(nobody, asked))
+    assert (counts[checks.among_label("click")], counts[checks.with_label("click")]) == (0, 6)
+    assert "rr(label=pay,among=click) of score" in caplog.text
+    lists = WORKED.select(["user", "item", "score"])
+    truth = WORKED.select(["user", "item", "clicked", "paid"])
+    assert counts_of(evaluated(lists, asked, truth=truth))[checks.among_label("click")] == 3
+
+
 def test_the_first_label_has_no_name_in_the_text() -> None:
     found = evaluated(WORKED, ["rr(label=click)", "rr", "rr(label=pay)"])
     assert [str(metric) for metric in found.plan.metrics] == ["rr", "rr(label=pay)"]

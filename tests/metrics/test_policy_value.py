@@ -93,6 +93,19 @@ def test_propensities_that_are_wrong_are_warned_of(caplog: pytest.LogCaptureFixt
         quality_of(logged(4000, factor=1.25), ["value"], limits={checks.ERRORS_FROM_ONE: 4})
 
 
+@pytest.mark.parametrize("uncertainty", [True, False])
+def test_equal_weights_have_no_standard_error(caplog: pytest.LogCaptureFixture, uncertainty: bool) -> None:
+    """Of 0.7 / 0.1 each weight is 7 up to rounding, and of 0.1 / 0.1 it is 1: no number of errors says more."""
+    rows = pa.table({"u": range(50), "s": [0.7] * 50, "y": [1.0] * 50, "e": [0.1] * 50})
+    shown = quality_of(rows, ["value"], uncertainty=uncertainty)
+    assert shown["standard errors between the mean weight of logged actions and 1"]["count"] == math.inf
+    assert "The mean weight of the logged actions of s is 7, as each of them: are the propensities" in caplog.text
+    caplog.clear()
+    shown = quality_of(rows.set_column(1, "s", rows["e"]), ["value"], uncertainty=uncertainty)
+    assert shown["standard errors between the mean weight of logged actions and 1"]["count"] == 0
+    assert "mean weight" not in caplog.text
+
+
 def test_quality_counts_the_weights_of_actions() -> None:
     rows = pa.table({"u": [1, 1, 2], "s": [0.5, 0.25, 0.375], "y": [1.0, 0.0, 2.0], "e": [0.25, 0.5, 0.125]})
     shown = quality_of(rows, ["value", "value(clip=1)"])
@@ -129,6 +142,7 @@ def test_a_score_that_is_no_probability_is_counted() -> None:
     rows = logged(8)
     rows = rows.set_column(1, "s", pa.array([1.5, *rows["s"].to_pylist()[1:]]))
     found = sr.evaluate(rows, ["value", "value(by=snips)"], **ROLES)
+    assert "value are undefined" in checks.OUTSIDE_ROWS
     assert all(math.isnan(value) for value in found.metrics["value"].to_pylist())
     assert {row["check"]: row["count"] for row in found.quality.to_pylist()}[checks.OUTSIDE_ROWS] == 1
 

@@ -26,8 +26,8 @@ def position_sums(
     """
     depth, judgments = plan.position_depth, ranking.judgments
     relevant = judgments.relevant(plan.level)
-    evaluated = ranking.groups if chosen is None else int(np.count_nonzero(chosen))
-    yield GROUPS, whole_limbs(values.of(chosen).sizes(evaluated))
+    groups = ranking.groups if chosen is None else int(np.count_nonzero(chosen))
+    yield GROUPS, whole_limbs(values.of(chosen).sizes(groups))
     yield (
         RELEVANT,
         whole_limbs(values.of(chosen).sum(relevant if chosen is None else relevant[chosen]).astype(np.int64)),

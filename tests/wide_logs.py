@@ -279,7 +279,7 @@ def labels_of_arrays() -> WideLog:
     rows = shuffled(log.files)
     paid = [[n % 3 for n in range(length)] for length in np.random.default_rng(5).integers(0, 9, len(rows)).tolist()]
     rows = rows.append_column("paid", pa.array(paid, pa.list_(pa.int8())))
-    settings = {**log.arguments, "label": {"grade": "labels", "pay": "paid"}, "compare": None}
+    settings = {**log.arguments, "label": {"grade": "labels", "pay": "paid"}, "compare": None, "position_depth": 3}
     settings["items"] = {"a": "first", "b": {"column": "second", "label": "pay", "among": "grade"}}
     metrics = ["ndcg@3", "ap", "auc(exact)", "ndcg(label=pay)@3", "p90(ap(among=pay))"]
     return WideLog(halves(rows), metrics, settings)

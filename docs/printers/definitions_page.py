@@ -224,8 +224,9 @@ Pooled metrics:
   accepts it.
 - If there is one class only, `auc`, `auc_up`, `ks` and `ne` are undefined; `pr_auc` and `bep` are undefined without
   positives. `logloss` and `brier` are means over rows and need no second class.
-- A score outside [0, 1] is no probability: `logloss`, `ne`, `brier`, `ece` and `copc` are undefined, and `quality`
-  counts the rows. Only the pass over the rows can find such scores: a column of whole numbers may hold 0 and 1.
+- A score outside [0, 1] is no probability: `logloss`, `ne`, `brier`, `ece`, `copc` and `value` are undefined, and
+  `quality` counts the rows. Only the pass over the rows can find such scores: a column of whole numbers may hold 0
+  and 1.
 - `logloss` clips as scikit-learn does, at the eps of the float type of the scores: 2^-52 or 2^-23.
 - `ece` has 15 bins of equal width by default, as Guo et al. and torchmetrics do; each bin includes its lower edge, and
   the last one includes both."""

@@ -15,7 +15,7 @@ One list, best first: `a` (clicked), `b`, `c` (clicked and paid), `d` (clicked),
 read the first unless their text says `label=pay`. `among=click` leaves out `b`, which nobody clicked, before positions
 are given, so `c` is second and the mean prediction is over three rows (after the click: Ma et al., SIGIR 2018). Without
 `among`, predictions that assume a click are compared with rows that had none. `gain={click:1,pay:5}` is click +
-5·pay."""
+5·pay, where a null counts 0; on a day on which no row has one of the labels, the metric is undefined."""
 
 ROWS = {
     "user": ["ann"] * 4,

@@ -22,7 +22,8 @@ value. `best` divides by the highest sum that any order reaches: that is the nor
 classification. The versions without that are `p(propensity=ips)@k` and
 `ndcg(propensity=ips,gain=binary,ideal=k_relevant)@k` (Jain et al.: KDD 2016). pyxclib divides the sums over all groups
 by one another; here each group has a quotient, and the value is their mean. A propensity below `clip` counts as `clip`:
-that bounds v, but brings a bias."""
+that bounds v, but brings a bias. Propensities, and those of logged actions below, belong to the first label in all
+rows: with `label`, `among` or a label of the model's own the metric is refused, and its label is evaluated apart."""
 
 VALUE_TEXT = """\
 ### A policy's value per row, and per slate
@@ -34,9 +35,11 @@ Per row, N counts rows. Per slate, the rows of a group are added up and N counts
 itself (McInerney et al.: KDD 2020, without their weights of the positions above). SNIPS divides by the sum of the
 weights, which is about the number of rows; per slate the result is multiplied by the mean number of rows of a slate.
 `dr` starts from the reward that a model of rewards expects of the policy, here 0.5 in each row, and adds a correction
-from the differences between the logged rewards and the model's `estimate`, here 0.6 for each action. Values per row and
-per slate are different quantities: on a day with longer slates the value per slate is higher. `quality` has the mean
-weight, which is about 1 if propensities are right, and the effective sample size, (Σv)² / Σv²."""
+from the differences between the logged rewards and the model's `estimate`, here 0.6 for each action. As the policy's
+estimate is that of one model, `dr` takes one model a run; `sr.compare_runs` and `sparkrank compare` compare the runs.
+Values per row and per slate are different quantities: on a day with longer slates the value per slate is higher.
+`quality` has the mean weight, which is about 1 if propensities are right, and the effective sample size,
+(Σv)² / Σv²."""
 
 SEEN = {
     "u": ["u"] * 4,

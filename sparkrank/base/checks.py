@@ -21,6 +21,7 @@ _CODES_OF_FORMS = (
     (re.compile(r"rows with a score that have no .*", re.DOTALL), "rows_without_value"),
     (re.compile(r"relevant rows that have no .*", re.DOTALL), "relevant_rows_without_gain"),
     (re.compile(r"rows that have the label .*", re.DOTALL), "rows_with_label"),
+    (re.compile(r"rows relevant by the label .*", re.DOTALL), "rows_among_label"),
     (re.compile(r"groups that have the label .* in all rows", re.DOTALL), "groups_checked"),
     (re.compile(r"rows per block of .*", re.DOTALL), "rows_per_block"),
     (re.compile(r"most weight of one group in .*", re.DOTALL), "most_weight_of_one_group"),
@@ -180,7 +181,8 @@ TIED_ROWS = _check("tied_rows", "scored rows in tie blocks")
 REPEATED_ROWS = _check("repeated_rows", "scored rows that repeat an item of their list")
 UNRETRIEVED_GROUPS = _check("groups_without_scored_row", "groups without a scored row")
 OUTSIDE_ROWS = _check(
-    "scores_no_probability", "scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined"
+    "scores_no_probability",
+    "scored rows whose score is no probability: logloss, ne, brier, ece, copc and value are undefined",
 )
 # If rows are weighed by propensity: relevant rows, or logged actions. If a row has several weights, the worst counts.
 EFFECTIVE_SIZE = _check("effective_sample_size", "effective sample size")
@@ -252,6 +254,11 @@ def without_gain(column: str) -> str:
 def with_label(label: str) -> str:
     """Return the name of the check for rows (or rows of the truth) with a value in ``label``, one of several labels."""
     return f"rows that have the label {label}"
+
+
+def among_label(label: str) -> str:
+    """Return the name of the check for rows (or rows of the truth) that a metric with ``among`` the ``label`` keeps."""
+    return f"rows relevant by the label {label}"
 
 
 def checked_groups(label: str) -> str:

@@ -51,16 +51,18 @@ class ExplainedTable:
 class ExplainedMetric:
     """The computation of a metric of one model for one group.
 
-    ``value`` is the group's value in the group table: NaN if the value is undefined or if the metric is not a mean over
-    groups (``is_mean`` is false). ``counts_as`` is the value that enters the mean, NaN if the group is left out. The
-    ``steps`` compute the value from the columns of ``tables``, the first of which is the list. ``notes`` contains
-    remarks that numbers cannot express.
+    ``value`` is the group's value of the metric ``value_of``, which is not ``metric`` itself for a percentile, a
+    geometric mean and a metric of ranks. It is NaN if it is undefined, or if ``metric`` is of all rows (``is_mean`` is
+    false). ``counts_as`` is the value that enters the mean, NaN if the group is left out. The ``steps`` compute the
+    value from the columns of ``tables``, the first of which is the list. ``notes`` contains remarks that numbers cannot
+    express.
     """
 
     metric: str
     definition: str
     formula: str
     model: str
+    value_of: str
     value: float
     is_mean: bool
     counts_as: float
@@ -162,6 +164,7 @@ def _metric(model: RankedModel, metric: Metric) -> ExplainedMetric:
         plan.definition(metric),
         of_groups.declaration.formula,
         model.name,
+        str(of_groups),
         value,
         is_mean,
         counts_as,

@@ -76,10 +76,13 @@ def rows_checked_by(label: str, judged: JudgedRows, plan: Plan) -> tuple[JudgedR
 
 
 def count_labels(rows: BucketRows, plan: Plan, counts: Counts) -> None:
-    """Add the number of rows with each label to ``counts``, if metrics read several labels."""
+    """Add the number of rows with each label to ``counts``, if metrics read several, and of rows ``among`` a label."""
     for name in (plan.labels[0], *plan.further_labels) if plan.further_labels else ():
         column = rows.table[column_of(name, plan)]
         counts[checks.with_label(name), ""] = len(column) - column.null_count
+    for name in {judging.among for judging in plan.judgings if judging.among is not None}:
+        relevant = is_relevant(rows.labels(column_of(name, plan)), None)
+        counts[checks.among_label(name), ""] = int(np.count_nonzero(relevant))
 
 
 def _among(rows: BucketRows, groups: Groups, column: str, plan: Plan) -> Flags:

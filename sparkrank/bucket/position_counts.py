@@ -8,7 +8,7 @@ import numpy as np
 
 from sparkrank.histogram.scored_rows import FARTHEST
 from sparkrank.metrics.plan import Plan
-from sparkrank.metrics.position_sums import BEYOND, RELEVANT, ROWS, SCORES, WEIGHTS, sum_at
+from sparkrank.metrics.position_sums import BEYOND, GROUPS, RELEVANT, ROWS, SCORES, WEIGHTS, sum_at
 from sparkrank.numeric.array_types import Codes, Flags, Floats, Ints
 from sparkrank.numeric.exact_sums import exact_sums, rounded, whole_limbs
 from sparkrank.numeric.segments import Segments, codes_of
@@ -26,6 +26,8 @@ def position_sums(
     """
     depth, judgments = plan.position_depth, ranking.judgments
     relevant = judgments.relevant(plan.level)
+    groups = ranking.groups if chosen is None else int(np.count_nonzero(chosen))
+    yield GROUPS, whole_limbs(values.of(chosen).sizes(groups))
     yield (
         RELEVANT,
         whole_limbs(values.of(chosen).sum(relevant if chosen is None else relevant[chosen]).astype(np.int64)),

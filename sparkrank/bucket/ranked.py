@@ -428,9 +428,9 @@ class RankedModel:
                 for name, limbs in weight_sums(weighed.states, *self._weighed(weighed)):
                     yield self._key(groups, name), limbs
         evaluated = groups.segments.of(self.chosen)
-        if self.plan.has_item_counts or counts_positions(self.plan):
+        if self.plan.has_item_counts:
             yield self._key(groups, self.plan.groups_sum), whole_limbs(evaluated.sizes(self._groups_evaluated()))
-        if counts_positions(self.plan):
+        if counts_positions(self.plan, self.name):
             weights = self.rows.floats(WEIGHT) if self.plan.weighted else None
             scores = self.listed.scores.astype(np.float64, copy=False)
             for name, limbs in position_sums(self.ranking, scores, weights, self.chosen, groups.segments, self.plan):

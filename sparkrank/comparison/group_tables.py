@@ -371,6 +371,9 @@ def metric_among(metrics: Sequence[str], text: str, *presets: Preset | None, of_
     """
     name = metric_text(metrics, text, *presets)
     if name is None and (pooled := metric_text(list(of_rows), text, *presets)):
+        with suppress(MetricError):  # a metric that is registered only where it was evaluated
+            if (own := Metric.parse(pooled)).is_over_groups:
+                raise SpecError(f"{pooled} is one number of all groups: name {own.group_metric}, which each group has")
         raise SpecError(f"{pooled} is a metric of all rows together, without values of groups (compare compares it)")
     if name is None:
         near = hint(text, metrics, "there are", "they have none in common")

@@ -63,7 +63,7 @@ def entropy(exposure: Ints, items: int | None) -> float:
     if len(some) == 0:
         return math.nan
     share = some / np.sum(some)
-    bits = max(-float(np.sum(share * log2(share))), 0.0)
+    bits = max(0.0, -float(np.sum(share * log2(share))))  # of two zeros the first, which has no sign
     if items is None:
         return bits
     return min(bits / float(log2(np.array([items], np.float64))[0]), 1.0) if items > 1 else math.nan

@@ -158,6 +158,7 @@ GAIN = Column(
     listed="gain",
     of_labels=True,
 )
+LEAST_GRADE = 1e-6  # grades divided by it are finite
 MOST_GRADE = 1000.0  # 2^1024 would be too large for a float64
 MOST_DISCOUNT = 1e6  # so that the squares of sums stay below float64's 2^1024
 DISCOUNT = Choice(
@@ -465,7 +466,7 @@ DECLARATIONS = (
                 "with gain=linear, the label that counts 1; a higher one counts more, so 1 adds up labels as trec_eval "
                 "and ranx do",
                 later=True,
-                above=0.0,
+                above=LEAST_GRADE,
                 below=MOST_GRADE,
             ),
         ),

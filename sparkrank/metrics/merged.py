@@ -185,10 +185,9 @@ class Merged:
         return kind_of(metric).rows(self, subjects, metric)
 
     def _lacks_label(self, metric: Metric) -> bool:
-        """Return whether no row has the label that ``metric`` names. The metric is then undefined."""
+        """Return whether no row has a label that ``metric`` names, alone or in a sum. The metric is then undefined."""
         counts = self.partials.counts
-        named = [counts.get((checks.with_label(name), ""), 1) for name in metric.judging.weights]
-        return bool(named) and not any(named)
+        return not all(counts.get((checks.with_label(name), ""), 1) for name in metric.judging.weights)
 
 
 class SubjectStates(NamedTuple):

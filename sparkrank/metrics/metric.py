@@ -89,7 +89,7 @@ class Unbounded:
     """The metrics without a highest value: those for which ``holds`` is true. ``form`` describes them to users.
 
     If ``has_ideal`` is true of a metric, a value above the declaration's ``highest`` means that the list is better than
-    its ideal list.
+    its ideal list. If ``both_ways`` is true, these metrics have no lowest value either.
 
     Examples
     --------
@@ -102,6 +102,7 @@ class Unbounded:
     form: str
     holds: Callable[[Metric], bool]
     has_ideal: Callable[[Metric], bool] = lambda metric: True
+    both_ways: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,9 +188,10 @@ class Declaration:
 
     def range_of(self, metric: Metric) -> tuple[float, float]:
         """Return the lowest and the highest possible value of ``metric``."""
-        is_unbounded = self.unbounded is not None and self.unbounded.holds(metric)
         lowest = max(self.lowest, LEAST_VALUE) if metric.geometric else self.lowest
-        return lowest, math.inf if is_unbounded else self.highest
+        if self.unbounded is None or not self.unbounded.holds(metric):
+            return lowest, self.highest
+        return -math.inf if self.unbounded.both_ways else lowest, math.inf
 
     def scale_of(self, metric: Metric) -> Scale:
         """Return the scale of the interval of ``metric``: ``t`` if the declared scale does not fit the range."""

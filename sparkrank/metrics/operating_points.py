@@ -17,7 +17,10 @@ from sparkrank.metrics.parameters import Number, Parameter
 from sparkrank.metrics.pooled_metric import PooledTotals, PooledValue
 from sparkrank.metrics.precision import REL
 
-TOP = Number("top", 0.1, "share of all rows, by weight, that counts as the highest", above=0.0, below=1.0, closed=True)
+LEAST_TOP = 1e-9  # lift divides by the share
+TOP = Number(
+    "top", 0.1, "share of all rows, by weight, that counts as the highest", above=LEAST_TOP, below=1.0, closed=True
+)
 
 
 def _rules(own: Number) -> tuple[Parameter, ...]:

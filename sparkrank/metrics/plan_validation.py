@@ -124,8 +124,8 @@ def _validate_labels(plan: Plan) -> None:
             _validate_checked(metric, metric.checked_by, plan)
         if metric.judging != FIRST and ROLE in metric.roles:
             raise MetricError(
-                f"{metric} reads propensities, which belong to the first label in all rows: name its label first, and "
-                "leave out label and among"
+                f"{metric} reads propensities, which belong to the first label, {shorten(plan.labels[0])}, in all "
+                "rows: leave out label and among, also of models, or evaluate it apart with its label named first"
             )
     if plan.own_labels and not any(own.judging == FIRST and own.declaration.reads_labels for own in plan.requests):
         model = shorten(plan.own_labels[0][0])

@@ -64,7 +64,8 @@ def validate_policy_value(metric: Metric, models: Sequence[str], *, joins: bool,
         raise SpecError(f"{metric} reads the rewards of logged actions, which are in the same rows: it takes no truth")
     if metric["by"] == "dr" and len(models) > 1:
         raise SpecError(
-            f"{metric} reads the policy_estimate of one model, but there are {len(models)}: evaluate them one by one"
+            f"{metric} reads the policy_estimate of one model, but there are {len(models)}: evaluate each in a run of "
+            "its own, and compare the runs with sr.compare_runs or the command sparkrank compare"
         )
     if metric["per"] == "group" and not groups:
         raise SpecError(f"{metric} is a value of groups, but no group column is named")

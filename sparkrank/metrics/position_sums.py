@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 from sparkrank.base.errors import SpecError
 from sparkrank.metrics.labels import FIRST, level_text
-from sparkrank.metrics.needs import GROUPS, Needed
+from sparkrank.metrics.needs import Needed
 from sparkrank.metrics.plan import Plan
 from sparkrank.states.forms import SUM_FORM
 
 ROWS, RELEVANT, SCORES, WEIGHTS = "rows", "relevant rows", "scores", "weights"
+GROUPS = "groups of positions"  # a model with a label of its own may have others
 BEYOND = "scores beyond 4.3e9 in lists"  # sums of scores omit these
 OF_POSITIONS = "output.positions"  # the key in a spec that requests them
 DEFAULT_DEPTH, MOST_POSITIONS = 50, 1_000
@@ -26,9 +27,9 @@ def quantities_of(plan: Plan) -> tuple[str, ...]:
     return (ROWS, RELEVANT, *([] if plan.by_rank else [SCORES]), *([WEIGHTS] if plan.weighted else []))
 
 
-def counts_positions(plan: Plan) -> bool:
-    """Return whether ``plan`` counts rows for the table ``positions``, as it does only for the first label."""
-    return plan.position_depth > 0 and plan.judging in (None, FIRST)
+def counts_positions(plan: Plan, model: str) -> bool:
+    """Return whether ``plan`` counts rows for the table ``positions``: it is the plan of the label of ``model``."""
+    return plan.position_depth > 0 and dict(plan.own_labels).get(model, FIRST) == (plan.judging or FIRST)
 
 
 def position_names(plan: Plan) -> list[str]:
@@ -41,9 +42,12 @@ def needed_positions(plan: Plan) -> Iterator[Needed]:
     """Yield the states that the table ``positions`` needs. The states of a greater depth include those of a smaller."""
     if not plan.position_depth:
         return
+    of_models = "".join(
+        f"; {model}: {own} ({level_text(plan.by_judging[own].level)})" for model, own in plan.own_labels
+    )
     for name in (GROUPS, RELEVANT, *([] if plan.by_rank else [BEYOND]), *position_names(plan)):
         level = f" ({level_text(plan.level)})" if name.startswith(RELEVANT) else ""
-        yield Needed(SUM_FORM.kind, name, OF_POSITIONS, f"{name}{level}; {plan.settings}")
+        yield Needed(SUM_FORM.kind, name, OF_POSITIONS, f"{name}{level}; {plan.settings}{of_models}")
 
 
 def validate_position_depth(plan: Plan) -> None:

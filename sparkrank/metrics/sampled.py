@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from sparkrank.metrics.metric import Metric, NeedsOrder
+from sparkrank.metrics.metric import Metric, NeedsOrder, Unbounded
 from sparkrank.metrics.parameters import Choice, Count, Number
 from sparkrank.metrics.positions import MOST_ITEMS, MOST_SAMPLED
 from sparkrank.metrics.precision import REL
@@ -69,6 +69,7 @@ of_ranks = partial(
     check=check,
     needs_order=NeedsOrder("a rank to be counted is that of one order"),
     interval="logit",
+    unbounded=Unbounded("by=minimal_bias", lambda metric: metric.word(BY) == "minimal_bias", both_ways=True),
 )
 
 DECLARATIONS = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +11,7 @@ import numpy as np
 from sparkrank.metrics.arithmetic import Arithmetic, OneGroup
 from sparkrank.metrics.merged import Merged, MetricKind, MetricRow, WithoutParts, effective_number
 from sparkrank.metrics.metric import Metric, PlanPart
-from sparkrank.metrics.needs import GROUPS, Needed, StatePlan, part_definition, rule_of_values
+from sparkrank.metrics.needs import Needed, StatePlan, groups_of, part_definition, rule_of_values
 from sparkrank.metrics.parameters import TIES, Parameter
 from sparkrank.numeric.array_types import Floats, Ints
 from sparkrank.numeric.exact_sums import rounded
@@ -44,12 +43,10 @@ class SampledMetric(MetricKind):
     refused: tuple[tuple[str, str], ...] = (("weight", "in a distribution of ranks each group counts once"),)
     gain: Callable[[Floats, Metric], Floats] = lambda ranks, metric: np.empty(0)
 
-    def range_of(self, metric: Metric) -> tuple[float, float]:
-        return (-math.inf, math.inf) if metric.word(BY) == "minimal_bias" else (self.lowest, self.highest)
-
     def values_of_groups(self, metric: Metric) -> Metric:
         given = dict(metric.settings)
-        return Metric(FIRST_RANK, tuple((name, given[name]) for name in (SAMPLED, REL, TIES.name) if name in given))
+        kept = (SAMPLED, REL, TIES.name, *(parameter.name for parameter in self.label_parameters))
+        return Metric(FIRST_RANK, tuple((name, given[name]) for name in kept if name in given))
 
     def needed(self, metric: Metric, plan: StatePlan) -> Iterator[Needed]:
         ranks = metric.group_metric
@@ -59,7 +56,9 @@ class SampledMetric(MetricKind):
         if plan.has_parts:
             name = rule_name(rule_of_values(ranks), str(ranks))
             yield Needed(PARTS_KIND, name, str(metric), part_definition(definition, plan))
-            yield Needed(PART_SUM_FORM.kind, GROUPS, str(metric), part_definition(plan.settings, plan))
+            yield Needed(
+                PART_SUM_FORM.kind, groups_of(metric.judging), str(metric), part_definition(plan.settings, plan)
+            )
 
     def row(self, merged: Merged, subject: Subject, metric: Metric) -> MetricRow:
         mean = merged.means.get(subject.state(metric.group_metric), NO_GROUPS)
@@ -68,7 +67,7 @@ class SampledMetric(MetricKind):
         return MetricRow(value, mean.n_undefined, mean.n_rows, float(counts.sum()), mean.n_groups, error_bound=0.0)
 
     def without_parts(self, merged: Merged, subject: Subject, metric: Metric) -> WithoutParts | None:
-        parts, sizes = self._counts_of_parts(merged, subject, metric), merged.sizes_of_parts(subject)
+        parts, sizes = self._counts_of_parts(merged, subject, metric), merged.sizes_of_parts(subject, metric.judging)
         if parts is None or sizes is None:
             return None
         counts, filled = self._counts(merged, subject, metric), np.flatnonzero(sizes > 0)
@@ -99,7 +98,7 @@ class SampledMetric(MetricKind):
 
         Shape: (parts, m + 1).
         """
-        rule, sizes = rule_of_values(metric.group_metric), merged.sizes_of_parts(subject)
+        rule, sizes = rule_of_values(metric.group_metric), merged.sizes_of_parts(subject, metric.judging)
         bins = merged.bins_of_parts(subject, rule, str(metric.group_metric))
         if bins is None or sizes is None:
             return None

@@ -12,6 +12,7 @@ from sparkrank.base.errors import escape
 from sparkrank.base.redaction import redact
 from sparkrank.metrics.slices import shown_value
 from sparkrank.report.data import ReportData, TableRow
+from sparkrank.text.text import four_decimals
 
 MOST_SERIES = 8  # lines that can be distinguished in one chart; the tables have all series
 MOST_ROWS = 40  # the most rows of an interval chart; the tables have all rows
@@ -137,7 +138,7 @@ _JOINED = re.compile(r"\\u(200[cd])")
 
 def shown_number(value: float | None) -> str:
     """Return a value with four decimals, as in terminal output, or ``undefined`` for None."""
-    return "undefined" if value is None else f"{value:.4f}"
+    return "undefined" if value is None else four_decimals(value)
 
 
 def shown_level(data: ReportData) -> str:

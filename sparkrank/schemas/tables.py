@@ -308,7 +308,8 @@ A row per model, slice value and position that some row has, from 1 to `output.p
 `relevant / rows` is the rate by position. With both added up to position k, `relevant / (k * n_groups)` is the mean of
 `p@k`, `relevant / rows` is P@k of all lists together, in which a list counts by its rows, and `relevant / n_relevant` is
 R@k of all groups together, in which a group counts by its relevant rows: the mean of `r(weight=relevant)@k`. A row is
-relevant as in `n_relevant` of the table `groups`.""",
+relevant as in `n_relevant` of the table `groups`, but by the label of its model if that has [its
+own](inputs.md#several-labels).""",
     (
         *SUBJECT,
         *columns("""\
@@ -526,7 +527,7 @@ limit does not depend on the day before: if lists suddenly have less of the trut
 | `lists of fewer than 10 rows` | `groups` | of each model, for each cut-off of `personalization` |
 | `values of slices left out of metrics and comparisons: fewer groups than least_groups.tables` | | where `least_groups.tables` is above 1 |
 | `groups left out by population or unretrieved` | `groups` | of each model, where these leave some out |
-| `scored rows whose score is no probability: logloss, ne, brier, ece and copc are undefined` | `rows with a score, of the groups evaluated` | of each model, with one of these metrics |
+| `scored rows whose score is no probability: logloss, ne, brier, ece, copc and value are undefined` | `rows with a score, of the groups evaluated` | of each model, with one of these metrics |
 | `rows per block of auc_up: few mean a value near 1 by construction` | | of each model and metric `auc_up`, under its text |""",
 )
 GATES = TableSchema(

@@ -72,12 +72,16 @@ def by_metric(group: ExplainedGroup) -> Iterator[list[ExplainedMetric]]:
 
 
 def value_text(metric: ExplainedMetric) -> str:
-    """Format the value, the number that replaces it in the mean if undefined, and a weight other than 1."""
+    """Format the value, the number that replaces it in the mean if undefined, and a weight other than 1.
+
+    The name of the value comes first if it is not that of the metric.
+    """
     if not metric.is_mean:
         return BLANK
     text = number_text(metric.value)
     if math.isnan(metric.value) and not math.isnan(metric.counts_as):
         text += f", counted as {number_text(metric.counts_as)}"
+    text = text if metric.value_of == metric.metric else f"{escape(metric.value_of)} = {text}"
     return text if metric.weight == 1 else f"{text}, weight {number_text(metric.weight)}"
 
 
@@ -112,7 +116,8 @@ def _metric_text(models: Sequence[ExplainedMetric], rows: int, width: int) -> st
     first = models[0]
     alone = len(models) == 1
     value = value_text(first)
-    head = f"{escape(first.metric)}{f' = {value}' if alone and value else ''}  ({escape(first.formula)})"
+    sign = " =" if first.value_of == first.metric else ":"
+    head = f"{escape(first.metric)}{f'{sign} {value}' if alone and value else ''}  ({escape(first.formula)})"
     names = [shorten(model.model, MOST_LETTERS) for model in models]
     if not alone and first.is_mean:
         head += "".join(f"\n  {name}: {value_text(model)}" for name, model in zip(names, models, strict=True))
@@ -176,7 +181,7 @@ def explanation_document(keys: Sequence[ExplainedKey], lane: str, lane_reason: s
 
 
 def _metric_document(metric: ExplainedMetric) -> dict[str, Any]:
-    plain = ("metric", "definition", "formula", "model", "value", "counts_as", "weight")
+    plain = ("metric", "definition", "formula", "model", "value_of", "value", "counts_as", "weight")
     tables = [(table.name, table.columns) for table in metric.tables]
     return {
         **{name: getattr(metric, name) for name in plain},

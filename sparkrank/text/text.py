@@ -151,7 +151,7 @@ def value_text(
     """Format a value with its interval (half-width, or both ends if asymmetric) or its error bound from score bins."""
     if value is None or math.isnan(value):
         return UNDEFINED
-    text = f"{value:.4f}"
+    text = four_decimals(value)
     if low is not None and high is not None:
         below, above = f"{value - low:.4f}", f"{high - value:.4f}"
         return f"{text} ± {above}" if below == above else f"{text} [{low:.4f}, {high:.4f}]"
@@ -160,9 +160,20 @@ def value_text(
     return f"{text} ± {bound:.4f} (bins)" if bound else text
 
 
+def four_decimals(value: float) -> str:
+    """Format a value with four decimals, and without a sign if it is rounded to 0.
+
+    Examples
+    --------
+    >>> four_decimals(-1e-17), four_decimals(-0.25)
+    ('0.0000', '-0.2500')
+    """
+    return f"{round(value, 4) + 0.0:.4f}"
+
+
 def value_of_row(row: Mapping[str, Any]) -> str:
     """Format the value in a row of ``metrics`` with four decimals, or as ``undefined``."""
-    return UNDEFINED if row["value"] is None or math.isnan(row["value"]) else f"{row['value']:.4f}"
+    return UNDEFINED if row["value"] is None or math.isnan(row["value"]) else four_decimals(row["value"])
 
 
 def ends_of(row: Mapping[str, Any]) -> str:
@@ -217,7 +228,9 @@ def range_text(declaration: Declaration) -> str:
     if math.isinf(declaration.lowest):
         return "any number"
     text = f"from {low}" if math.isinf(high) else f"{low} to {format_number(high)}"
-    return text if declaration.unbounded is None else f"{text}; from {low} with {declaration.unbounded.form}"
+    if (unbounded := declaration.unbounded) is None:
+        return text
+    return f"{text}; {'any number' if unbounded.both_ways else f'from {low}'} with {unbounded.form}"
 
 
 def order_text(needs: NeedsOrder) -> str:

@@ -33,6 +33,7 @@ WORKED_VALUES = {
     "p(among=click)@2": (2 / 2 + 1 / 2) / 2,
     "r(label=pay)@2": 0.0,
     "cg(gain={click:1,pay:5})@3": ((1 + 0 + 6) + (0 + 1)) / 2,
+    "cg(gain={click:1,pay:5})": ((1 + 0 + 6 + 0) + (0 + 1)) / 2,  # of d the sum is that of its clicks
     "auc(label=pay)": (1 + 0 + 0 + 0 + 0) / 5,  # c above d alone
     "auc(label=pay,among=click)": 0.0,  # c below a of u and b of v
     "copc(label=pay,among=click)": 1 / (0.9 + 0.7 + 0.8),
@@ -117,6 +118,25 @@ def test_a_label_of_which_metrics_of_all_rows_alone_are_asked() -> None:
     assert values_by_text(both, texts) == values_by_text(alone, metrics)
 
 
+def test_sampled_ranks_are_those_of_their_label() -> None:
+    """Of two items the clicked one is first in each list, the paid one second: of three it is the first, or the last.
+
+    With the sampled rank 1, each step of EM doubles the share of R = 1 beside that of R = 2, and R = 3 has none. Among
+    the paid items alone no list has another one.
+    """
+    lists = range(40)
+    log = {"user": [*lists, *lists], "item": ["a"] * 40 + ["b"] * 40, "score": [0.9] * 40 + [0.8] * 40}
+    rows = pa.table({**log, "clicked": [1] * 40 + [0] * 40, "paid": [0] * 40 + [1] * 40})
+    metrics = [of("hit(sampled=1,items=3)@1", more) for more in ("label=click", "label=pay", "among=pay")]
+    found = evaluated(rows, [*metrics[:2], "first_rank(sampled=1,label=pay)"], ties="item")
+    assert [found[metric] for metric in metrics[:2]] == [1, 0]
+    alone = evaluated(rows, ["hit(sampled=1,items=3)@1", "first_rank(sampled=1)"], "paid", ties="item")
+    own = [metrics[1], "first_rank(sampled=1,label=pay)"]
+    assert values_by_text(found, own) == values_by_text(alone, [str(metric) for metric in alone.plan.metrics])
+    with pytest.raises(sr.InputError, match="none of 40 groups has a list of one relevant row and 1 others"):
+        evaluated(rows, ["rr", metrics[2]], ties="item")
+
+
 @pytest.mark.parametrize("settings", [SETTINGS[0], SETTINGS[1]], ids=("slices", "unjudged"))
 def test_among_a_label_is_the_log_of_its_rows(settings: dict[str, Any]) -> None:
     rows, more = log(7), {"score": {"a": "a", "b": "b"}, "ties": "worst", **settings}
@@ -159,14 +179,33 @@ def test_a_gain_of_several_labels_is_their_sum() -> None:
     assert values_by_text(found, names) == values_by_text(alone, metrics)
 
 
-def test_a_label_that_no_row_has_is_undefined_and_counted() -> None:
+def test_a_label_that_no_row_has_is_undefined_and_counted(caplog: pytest.LogCaptureFixture) -> None:
     rows = WORKED.set_column(4, "paid", pa.nulls(len(WORKED), pa.int64()))
     texts = ["p(label=pay)@2", "logloss(label=pay)", "rr(among=pay)", "ece(label=pay,among=click)"]
+    texts += ["cg(gain={click:1,pay:5})@2", "ndcg(gain={click:1,pay:5})@2"]  # a sum that lacks a summand
     found = evaluated(rows, ["rr", *texts])
-    assert [str(found[text]) for text in texts] == ["nan"] * 4
+    assert [str(found[text]) for text in texts] == ["nan"] * len(texts)
+    of_sum = next(row for row in found.metrics.to_pylist() if row["metric"] == texts[4])
+    assert (of_sum["n_groups"], of_sum["n_undefined"], of_sum["interval"]) == (2, 2, None)
+    assert f"Undefined in every group, or of the whole day: {', '.join(texts)} of score" in caplog.text
     assert found["rr"] == WORKED_VALUES["rr"]
     counts = counts_of(found)
     assert (counts[checks.with_label("click")], counts[checks.with_label("pay")]) == (6, 0)
+
+
+def test_quality_counts_the_rows_among_a_label(caplog: pytest.LogCaptureFixture) -> None:
+    """Three rows are clicked; where none is, all have the label, and no row is left. A truth has the rows itself."""
+    asked = ["rr", "rr(label=pay,among=click)"]
+    counts = counts_of(evaluated(WORKED, asked))
+    assert (counts[checks.among_label("click")], counts[checks.with_label("click")]) == (3, 6)
+    assert checks.among_label("pay") not in counts
+    nobody = WORKED.set_column(3, "clicked", pa.array([0] * len(WORKED)))
+    counts = counts_of(evaluated(nobody, asked))
+    assert (counts[checks.among_label("click")], counts[checks.with_label("click")]) == (0, 6)
+    assert "rr(label=pay,among=click) of score" in caplog.text
+    lists = WORKED.select(["user", "item", "score"])
+    truth = WORKED.select(["user", "item", "clicked", "paid"])
+    assert counts_of(evaluated(lists, asked, truth=truth))[checks.among_label("click")] == 3
 
 
 def test_the_first_label_has_no_name_in_the_text() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import sparkrank as sr
 from sparkrank.config.gate_sections import Gate, rules_of
 from sparkrank.metrics import plan_of
 from sparkrank.metrics.labels import Judging
+from sparkrank.metrics.position_sums import needed_positions
 from tests.bucket.test_labels import LABELS, METRICS, SETTINGS, WORKED, WORKED_VALUES, evaluated, log, of
 
 PAID = {"column": "b", "label": "pay", "among": "click"}
@@ -42,6 +44,42 @@ def test_worked_by_hand() -> None:
     of_groups = {(row["model"], row["user"]): row for row in found.groups.to_pylist()}
     assert of_groups["cvr", "u"][f"rr({OF_LABEL})"] == 1 / 2
     assert str(of_groups["cvr", "u"]["rr"]) == str(of_groups["ctr", "u"][f"rr({OF_LABEL})"]) == "nan"
+
+
+def test_positions_are_those_of_the_label_of_the_model() -> None:
+    """Of cvr, u has a and c, of which c is paid, v has b, and w, who clicked nothing, has no list."""
+    last = pa.table({"user": ["w"], "item": ["a"], "score": [0.5], "clicked": [0], "paid": pa.array([1])})
+    scores = {"ctr": "score", "cvr": {**PAID, "column": "score"}}
+    found = evaluated(pa.concat_tables([WORKED, last]), ["rr", "auc"], score=scores, position_depth=4, slices=["user"])
+    assert found.positions is not None
+    rows = [(row["model"], row["slice_value"], *[*row.values()][3:]) for row in found.positions.to_pylist()]
+    assert [row[2:] for row in rows if row[:2] == ("ctr", "all")] == [
+        (1, 3, 1 + 0 + 0, pytest.approx(0.9 + 0.9 + 0.5), 3, 3, 3),
+        (2, 2, 0 + 1, pytest.approx(0.8 + 0.8), 2, 3, 3),
+        (3, 1, 1, 0.7, 1, 3, 3),
+        (4, 1, 0, 0.6, 1, 3, 3),
+    ]
+    assert [row[2:] for row in rows if row[:2] == ("cvr", "all")] == [
+        (1, 2, 0 + 0, pytest.approx(0.9 + 0.8), 2, 2, 1),
+        (2, 1, 1, 0.7, 1, 2, 1),
+    ]
+    assert [row[1:5] for row in rows if row[0] == "cvr" and row[1] != "all"] == [
+        *(("u", 1, 1, 0), ("u", 2, 1, 1)),
+        ("v", 1, 1, 0),
+    ]
+
+
+def test_stored_positions_name_the_labels_of_the_models() -> None:
+    """So that days of another label are not merged with them."""
+    labels = {"labels": ["click", "pay"], "position_depth": 1}
+    plans = [
+        plan_of(["rr"], ["ctr", "cvr"], ["user"], own_labels={"cvr": own}, **labels)
+        for own in (Judging("pay"), Judging("pay", "click"), Judging("click"))
+    ]
+    stored = [{need.name: need.definition for need in needed_positions(plan)} for plan in plans]
+    assert {*stored[0]} == {*stored[1]} == {*stored[2]}
+    for name in stored[0]:
+        assert len({own[name] for own in stored}) == 3, name
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda own: next(iter(own)))

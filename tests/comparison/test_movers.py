@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -113,6 +114,20 @@ def test_what_is_refused() -> None:
         with pytest.raises(sr.SpecError) as raised:
             sr.movers(LEFT, RIGHT, **{"metric": "rr", **given})
         assert sentence in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("metric", "sentence"),
+    [
+        ("gmean(rr)", "gmean(rr) is one number of all groups: name rr, which each group has"),
+        ("median(ndcg@3)", "median(ndcg@3) is one number of all groups: name ndcg@3, which each group has"),
+        ("auc", "auc is a metric of all rows together, without values of groups (compare compares it)"),
+    ],
+)
+def test_a_number_of_all_groups_moves_in_no_group(metric: str, sentence: str, tmp_path: Path) -> None:
+    write_run(tmp_path, DAY, LEFT, {metric: metric})
+    with pytest.raises(sr.SpecError, match=f"^{re.escape(sentence)}$"):
+        sr.movers(tmp_path, tmp_path, metric, left_day=DAY, right_day=DAY)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -92,6 +92,19 @@ def test_an_undefined_value_and_what_it_counts() -> None:
     assert "rr = undefined, counted as 0" in str(zero)
 
 
+def test_a_number_of_the_group_has_its_own_name() -> None:
+    """The relevant row is the third of three: that is no hit rate and no percentile, but a rank and its inverse."""
+    rows = pa.table({"user": ["a"] * 3, "score": [0.9, 0.8, 0.7], "click": [0, 0, 1]})
+    asked = {"group": {"user": "a"}, "score": "score", "label": "click", "ties": "worst"}
+    text = str(sr.explain(rows, ["hit(sampled=2,items=5)@2", "median(rr)", "rr"], **asked))
+    assert "hit(sampled=2,items=5)@2: first_rank(sampled=2) = 3  (" in text
+    assert "\nmedian(rr): rr = 0.3333  (" in text
+    assert "\nrr = 0.3333  (" in text
+    two = sr.explain(rows, "hit(sampled=2,items=5)@2", **{**asked, "score": {"m": "score", "n": "score"}})
+    assert "\n  m: first_rank(sampled=2) = 3\n" in str(two)
+    assert two.to_dict()["groups"][0]["metrics"][0]["value_of"] == "first_rank(sampled=2)"
+
+
 def test_weights_percentiles_and_ranks() -> None:
     rows = ROWS.append_column("worth", pa.array([3.0] * 4 + [1.0]))
     found = sr.explain(

@@ -233,7 +233,7 @@ CODES_OF_CHECKS = [
     "items_of_catalog", "items_not_in_catalog", "items_not_in_interactions", "rejected_bad_value",
     "rejected_bad_vector", "rows_without_value",
     "rejected_label_without_gain", "rejected_bad_gain", "relevant_rows_without_gain",
-    "rows_with_label", "groups_checked",
+    "rows_with_label", "rows_among_label", "groups_checked",
     "interactions", "pairs_to_exclude", "interactions_without_pair", "pairs_to_exclude_without_pair",
     "groups_of_interactions", "days_without_popularity",
     "rows_in_interactions", "rows_excluded", "truth_excluded", "truth_in_interactions", "interactions_after_list",

@@ -93,6 +93,19 @@ def test_propensities_that_are_wrong_are_warned_of(caplog: pytest.LogCaptureFixt
         quality_of(logged(4000, factor=1.25), ["value"], limits={checks.ERRORS_FROM_ONE: 4})
 
 
+@pytest.mark.parametrize("uncertainty", [True, False])
+def test_equal_weights_have_no_standard_error(caplog: pytest.LogCaptureFixture, uncertainty: bool) -> None:
+    """Of 0.7 / 0.1 each weight is 7 up to rounding, and of 0.1 / 0.1 it is 1: no number of errors says more."""
+    rows = pa.table({"u": range(50), "s": [0.7] * 50, "y": [1.0] * 50, "e": [0.1] * 50})
+    shown = quality_of(rows, ["value"], uncertainty=uncertainty)
+    assert shown["standard errors between the mean weight of logged actions and 1"]["count"] == math.inf
+    assert "The mean weight of the logged actions of s is 7, as each of them: are the propensities" in caplog.text
+    caplog.clear()
+    shown = quality_of(rows.set_column(1, "s", rows["e"]), ["value"], uncertainty=uncertainty)
+    assert shown["standard errors between the mean weight of logged actions and 1"]["count"] == 0
+    assert "mean weight" not in caplog.text
+
+
 def test_quality_counts_the_weights_of_actions() -> None:
     rows = pa.table({"u": [1, 1, 2], "s": [0.5, 0.25, 0.375], "y": [1.0, 0.0, 2.0], "e": [0.25, 0.5, 0.125]})
     shown = quality_of(rows, ["value", "value(clip=1)"])
@@ -129,6 +142,7 @@ def test_a_score_that_is_no_probability_is_counted() -> None:
     rows = logged(8)
     rows = rows.set_column(1, "s", pa.array([1.5, *rows["s"].to_pylist()[1:]]))
     found = sr.evaluate(rows, ["value", "value(by=snips)"], **ROLES)
+    assert "value are undefined" in checks.OUTSIDE_ROWS
     assert all(math.isnan(value) for value in found.metrics["value"].to_pylist())
     assert {row["check"]: row["count"] for row in found.quality.to_pylist()}[checks.OUTSIDE_ROWS] == 1
 
@@ -138,7 +152,21 @@ def test_a_score_that_is_no_probability_is_counted() -> None:
     [
         ("value", {"propensity": None}, "value reads the propensity, but no propensity column is named"),
         ("value(by=dr)", {"estimate": "q"}, "reads the policy estimate, but no policy_estimate column is named"),
-        ("value(by=dr)", {"score": {"a": "s", "b": "q"}, **ESTIMATES}, "reads the policy_estimate of one model, but"),
+        (
+            "value(by=dr)",
+            {"score": {"a": "s", "b": "q"}, **ESTIMATES},
+            r"policy_estimate of one model, but there are 2: evaluate each in a run of its own, .* sr.compare_runs",
+        ),
+        (
+            "value(label=pay)",
+            {"label": {"click": "y", "pay": "y"}},
+            r"propensities, which belong to the first label, click, in all rows: leave out label and among, also of",
+        ),
+        (
+            "value",
+            {"label": {"click": "y", "pay": "y"}, "score": {"a": {"column": "s", "label": "pay"}}},
+            r"value\(label=pay\) reads propensities, .*, or evaluate it apart with its label named first$",
+        ),
         ("value(per=group)", {"group": None}, "is a value of groups, but no group column is named"),
         ("value(per=group)", {"weight": "q"}, "counts groups, which have no weight"),
         ("value", {"item": "q", "truth": logged(2), "label": None}, "which are in the same rows: it takes no truth"),

@@ -58,6 +58,9 @@ def test_a_range_is_printed() -> None:
         bounded = f"from {low:g}" if math.isinf(high) else f"{low:g} to {high:g}"
         assert told.startswith(f"  range: {'any number' if math.isinf(low) else bounded}"), name
         assert ("ideal=k_relevant" in told) == (name == "ndcg")
+        # least squares may give a rank less than 0
+        is_sampled = name in ("sampled_hit", "sampled_ndcg", "sampled_r", "sampled_rr")
+        assert (told == "  range: 0 to 1; any number with by=minimal_bias") == is_sampled, name
 
 
 def test_a_range_is_that_of_the_metric_with_its_parameters() -> None:

@@ -69,6 +69,19 @@ def test_a_gate_that_stops_says_which_metric_and_model() -> None:
     assert (made.metric, made.model, made.baseline, made.moved) == ("p@1", "old", None, ())
 
 
+@pytest.mark.parametrize("also", [[], ["rr(label=pay)"]])
+def test_a_model_with_a_label_of_its_own_is_looked_at_by_it(also: list[str]) -> None:
+    """The click of u is first, and the payment second; of v it is the other way round. Both models rank alike."""
+    log = {"user": list("uuvv"), "score": [2.0, 1.0] * 2, "click": [1, 0, 0, 1], "pay": [0, 1, 1, 0]}
+    score = {"ctr": "score", "cvr": {"column": "score", "label": "pay"}}
+    label = {"click": "click", "pay": "pay"}
+    ev = sr.evaluate(pa.table(log), ["rr", *also], group="user", score=score, label=label, group_table=True)
+    table = GroupTable.of_evaluation("report", ev.groups, ev.plan)
+    made = CLOSER_LOOK.make(ReportTables("day", "2026-01-31", ev.metrics, baseline="ctr", groups=table))[0]
+    assert (made.metric, made.model) == ("rr(label=pay)", "cvr")
+    assert [(group.key["user"], group.value) for group in made.worst] == [("u", 1 / 2), ("v", 1)]
+
+
 def test_hidden_keys_are_nowhere() -> None:
     made = look(shows_keys=False)
     assert "it's" not in repr(made)

@@ -62,6 +62,14 @@ def test_groups_that_are_in_no_pair_are_counted() -> None:
     assert "no pair" not in comparison_lines("metric", [("rr", {**row, "n_groups": 6})])[0]
 
 
+def test_a_zero_has_no_sign() -> None:
+    """One item has all exposure: its share is 1, and 1·log2 1 is 0."""
+    rows = pa.table({"user": ["a", "b"], "item": ["x", "x"], "score": [0.5, 0.5], "label": [1, 0]})
+    found = sr.evaluate(rows, ["entropy@1"], group="user", item="item", score="score", label="label")
+    assert str(found["entropy@1"]) == "0.0"
+    assert "-0.0000" not in str(found)
+
+
 # Of four users new has no score for two, and old has none for one: rr is 1/2, 1, 0, 1 of old, and 1, 1, 0, 0 of new.
 LOG = pa.table(
     {

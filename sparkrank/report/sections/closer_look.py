@@ -49,13 +49,20 @@ def _look(tables: ReportTables) -> Made:
 
 
 def _chosen(tables: ReportTables, metrics: Sequence[str]) -> tuple[str, str]:
-    """Return the metric and model of the worst gate that has both, or else the first metric and the first candidate."""
+    """Return the metric and model of the worst gate that has both, or else the first candidate and its first metric.
+
+    A metric that the baseline has too comes first: a model with a label of its own may have others.
+    """
     for gate in tables.verdicts:
         if gate.verdict != "pass" and gate.metric in metrics and gate.model in tables.models:
             return gate.metric, gate.model
     baseline = tables.compared[0].baseline if tables.compared else tables.baseline
     candidates = [model for model in tables.models if model != baseline]
-    return metrics[0], (candidates or list(tables.models))[0]
+    model = (candidates or list(tables.models))[0]
+    there = {(row.metric, row.model) for row in tables.values}
+    own = [name for name in metrics if (name, model) in there]
+    shared = [name for name in own if (name, baseline) in there]
+    return (*shared, *own, *metrics)[0], model
 
 
 def _explained(

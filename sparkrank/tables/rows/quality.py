@@ -107,7 +107,8 @@ def quality_table(
 def _of_other_tables(counts: Mapping[tuple[str, str], int], plan: Plan) -> Iterator[dict[str, Any]]:
     """Yield the rows about several labels, the catalog, and the tables of the past (what groups had before)."""
     read, truth = (counts.get((name, ""), 0) for name in (checks.ROWS_READ, checks.TRUTH_ROWS))
-    yield from _looked_for(map(checks.with_label, plan.labels), counts, checks.ROWS_READ, read)
+    for of_label in (checks.with_label, checks.among_label):
+        yield from _looked_for(map(of_label, plan.labels), counts, checks.ROWS_READ, read)
     yield from _looked_for((checks.CATALOG_ITEMS,), counts, None, 0)
     yield from _looked_for(checks.LACKING_ITEMS.values(), counts, checks.ROWS_READ, read)
     for name in dict.fromkeys([*plan.past, *([INTERACTIONS] if plan.reads_popularity else [])]):

@@ -6,8 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from sparkrank.metrics import Plan
-from sparkrank.metrics.needs import GROUPS
-from sparkrank.metrics.position_sums import BEYOND, RELEVANT, ROWS, SCORES, WEIGHTS, quantities_of, sum_at
+from sparkrank.metrics.position_sums import BEYOND, GROUPS, RELEVANT, ROWS, SCORES, WEIGHTS, quantities_of, sum_at
 from sparkrank.metrics.subjects import subjects_of
 from sparkrank.schemas.tables import POSITIONS
 from sparkrank.states import Partials

@@ -270,7 +270,7 @@ def _pooled_values(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
         if values > MOST_VALUES:
             yield CodedSentence(
                 "values_pooled",
-                f"{metric} is of {values:,} values{_of(model, plan)}, of which the table exposures has the "
+                f"of the {values:,} values of {metric}{_of(model, plan)} the table exposures has the "
                 f"{MOST_VALUES - 1:,} of most attention: it pools the others as {OTHER}",
             )
 

@@ -18,6 +18,7 @@ from sparkrank.states.keys import Subject
 
 WEIGHTS = "weights"
 ROUNDING = 1e-9  # smaller distances of a mean from 1 are rounding errors
+EQUAL = 1e-14  # a smaller variance of weights, relative to their squared mean, is a rounding error of equal weights
 
 
 def weight_checks(partials: Partials, plan: Plan, model: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -43,7 +44,8 @@ def weight_checks(partials: Partials, plan: Plan, model: str) -> Iterator[tuple[
 class MeanWeight(NamedTuple):
     """The mean of score / propensity over logged actions, and its distance from 1 in standard errors (``errors``).
 
-    Both are 0 without actions. ``errors`` is 0 for a single action, which has no standard error.
+    Both are 0 without actions. ``errors`` is 0 for a single action, which has no standard error, and infinite if all
+    weights are equal and not 1.
     """
 
     value: float
@@ -73,7 +75,8 @@ def mean_weight(partials: Partials, plan: Plan, model: str) -> MeanWeight | None
         variance = float(np.square((weights_of_parts - mean * rows_of_parts)[there] * count / rows).sum()) / count
     if count < 2:
         return MeanWeight(mean, 0.0)
-    error, difference = math.sqrt(max(variance, 0.0) / (count - 1)), abs(mean - 1)
+    variance = 0.0 if variance <= EQUAL * mean**2 else variance
+    error, difference = math.sqrt(variance / (count - 1)), abs(mean - 1)
     return MeanWeight(mean, 0.0 if difference < ROUNDING else difference / error if error else math.inf)
 
 
@@ -83,9 +86,10 @@ def warnings_of_weights(partials: Partials, plan: Plan, limits: checks.Limits) -
     for model in plan.models:
         mean = mean_weight(partials, plan, model)
         if mean is not None and mean.errors > most:
+            far = "as each of them" if math.isinf(mean.errors) else f"{mean.errors:.3g} standard errors from 1"
             yield CodedSentence(
                 "weights_not_one",
-                f"the mean weight of the logged actions of {shorten(model)} is {mean.value:.4g}, {mean.errors:.3g} "
-                "standard errors from 1: are the propensities those of the policy that took the actions, and the "
-                "scores the probabilities of the same actions?",
+                f"the mean weight of the logged actions of {shorten(model)} is {mean.value:.4g}, {far}: are the "
+                "propensities those of the policy that took the actions, and the scores the probabilities of the same "
+                "actions?",
             )

@@ -239,7 +239,7 @@ def one_class_groups(level: str) -> str:
 
 
 def without_value(column: str) -> str:
-    """Return the name of the check for rows with a score, but with a null in ``column`` of a metric."""
+    """Return the name of the check for rows with a score but no value in ``column``, which a metric reads."""
     return f"rows with a score that have no {column}"
 
 
@@ -249,7 +249,10 @@ def without_gain(column: str) -> str:
 
 
 def with_label(label: str) -> str:
-    """Return the name of the check for rows (or rows of the truth) with a value in ``label``, one of several labels."""
+    """Return the name of the check for rows (of the lists or of the truth) whose ``label`` is not null.
+
+    It is counted only if metrics read several labels.
+    """
     return f"rows that have the label {label}"
 
 

@@ -1,4 +1,7 @@
-"""Detection of files that lack a column of other files. Such a file is an error: lost values look like missing ones."""
+"""Detection of files that lack a column that other files have.
+
+Such a file is an error: values that were lost cannot be told from values that never existed.
+"""
 
 from __future__ import annotations
 

@@ -133,7 +133,10 @@ class NonzeroSums:
         return numbers
 
     def dense(self, cells: Ints) -> Floats:
-        """Return the numbers in ``cells``, which must include all of ``self.cells``. Shape: (n, names, columns)."""
+        """Return all numbers in rows for the n given ``cells``, with zeros where nothing is stored.
+
+        ``cells`` must ascend and include all of ``self.cells``. The shape of the result is (n, names, columns).
+        """
         numbers = np.zeros((len(cells), len(self.names) * self.columns))
         numbers[np.ix_(np.searchsorted(cells, self.cells), self.used)] = self.numbers.T
         return numbers.reshape(len(cells), len(self.names), self.columns)

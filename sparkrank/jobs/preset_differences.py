@@ -1,4 +1,4 @@
-"""The settings of two presets by which two libraries give different numbers for the same rows.
+"""The settings of two presets that make two libraries give different numbers for the same rows.
 
 Metrics that differ only in parameters share a pass. Each changed setting of the whole evaluation needs another pass.
 """
@@ -159,7 +159,7 @@ def _preset(name: str, option: str) -> Preset | None:
 def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
     """Return ``side`` without ``duplicates=error``, which refuses repeated items.
 
-    It becomes the rule of ``beside``, or ``keep`` if that refuses them too.
+    The rule becomes that of ``beside``, or ``keep`` if that refuses them too.
     """
     if side.duplicates != "error":
         return side

@@ -148,7 +148,7 @@ class PooledMetric(MetricKind):
     is_row_mean : bool
         Whether the value is the weighted mean of per-row values.
     carriers : callable (Metric) -> tuple of RowSum
-        Returns the sums on which the certainty of the value depends, such as the positives and the negatives for an
+        Returns the sums that determine the effective number of groups, such as the positives and the negatives for an
         AUC. The more a few groups dominate one of these sums, the less certain is the value. The default is the weight
         of rows.
 

@@ -1,4 +1,4 @@
-"""The share of each row among the first k positions of its list: 1, 0, or a fraction for tied rows."""
+"""How much of each row counts as among the first k of its list: 1, 0, or a fraction for tied rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sizes of rows in bytes, which limit the number of rows with long strings in memory."""
+"""Sizes of rows in bytes, by which fewer rows are in memory at a time if their strings are long."""
 
 from __future__ import annotations
 

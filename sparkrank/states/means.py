@@ -94,7 +94,7 @@ class MeanStates(KeyedSums):
 
     @cached
     def of_subjects(self, subjects: tuple[Subject, ...], name: str) -> MeanColumns:
-        """Return the mean ``name`` of each of ``subjects`` (model and slice value), or :data:`NO_GROUPS` without it."""
+        """Return the mean ``name`` of each of ``subjects`` (model and slice value), or :data:`NO_GROUPS`."""
         places = self.places()
         rows = np.array([places.get((*subject, name), -1) for subject in subjects], np.int64)
         return self.columns().at(rows)

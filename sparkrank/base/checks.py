@@ -217,7 +217,7 @@ NO_LIMITS = Limits()
 
 
 def code_of(check: str) -> str | None:
-    """Return the code of ``check`` for programs, or None without a code, as for a check defined outside of the package.
+    """Return the code of ``check`` for programs, or None if it has none, as for a check defined outside of the package.
 
     Examples
     --------
@@ -257,7 +257,7 @@ def with_label(label: str) -> str:
 
 
 def checked_groups(label: str) -> str:
-    """Return the name of the check for the groups with ``label``, which checks another label, in all rows."""
+    """Return the name of the check for the groups whose rows all have ``label``, which checks another label."""
     return f"groups that have the label {label} in all rows"
 
 

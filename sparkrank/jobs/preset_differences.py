@@ -170,7 +170,7 @@ def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
 class _Pair:
     """The evaluations needed for a metric: under both presets, and under the first with one setting of the second.
 
-    ``ends`` contains the former, and ``alone`` the latter by the setting's name and its values in both presets.
+    ``ends`` contains the two under the presets, and ``alone`` the others by the setting's name and both values.
     """
 
     text: str

@@ -88,7 +88,7 @@ class MeanStates(KeyedSums):
 
     @cached
     def places(self) -> dict[tuple[str | None, ...], int]:
-        """Return the index in the table of each key's row, by key."""
+        """Return the index of each row in the table, by key."""
         keys = zip(*(self.table[name].to_pylist() for name in MEAN_KEY), strict=True)
         return {key: place for place, key in enumerate(keys)}
 

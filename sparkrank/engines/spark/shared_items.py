@@ -1,4 +1,4 @@
-"""The sending of a table of items to the workers of a Spark session, as a broadcast variable or a file.
+"""Tables of items, sent to the workers of a Spark session as a broadcast variable or a file.
 
 Sessions without a context, such as those of Spark Connect, get the file.
 """

@@ -229,7 +229,6 @@ def code_of(check: str) -> str | None:
 
 
 def all_codes() -> tuple[str, ...]:
-    """Return the codes of all checks."""
     return (*CODES.values(), *(code for _, code in _CODES_OF_FORMS))
 
 

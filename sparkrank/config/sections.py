@@ -524,7 +524,6 @@ class SliceSettings(Section):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The settings given in the spec."""
         return self.model_dump(exclude_none=True)
 
 

@@ -45,7 +45,6 @@ class CopiedRun:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """The metadata of each commit of this run."""
         own = {"run_id": self.run_id, "spec_hash": self.spec_hash, "attempt_id": self.attempt_id}
         return {f"sparkrank.{name}": value for name, value in {**own, self.column: self.name}.items()}
 

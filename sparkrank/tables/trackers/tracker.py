@@ -55,7 +55,6 @@ def log_to_object(to: ObjectWithLogs, run: TrackedRun, write_report: Callable[[P
 
 
 def write_files(run: TrackedRun, folder: Path, write_report: Callable[[Path], None]) -> None:
-    """Write all files of ``run`` into ``folder``."""
     run.write_files(folder)
     write_report(folder / "report.html")
 

@@ -22,7 +22,7 @@ MAX_ROWS_CODED = (1 << ROW_BITS) - 1
 
 
 class Alike(NamedTuple):
-    """An ``order`` of groups in which equal lists are adjacent, and in it the index of each list (``distinct``)."""
+    """An ``order`` of groups with equal lists adjacent, and in it the index of each group's list (``distinct``)."""
 
     order: Ints
     distinct: Ints

@@ -1,4 +1,4 @@
-"""Sizes of rows in bytes, by which fewer rows are in memory at a time if their strings are long."""
+"""Sizes of rows in bytes. If their strings are long, fewer rows are in memory at a time."""
 
 from __future__ import annotations
 

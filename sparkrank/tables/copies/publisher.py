@@ -117,7 +117,7 @@ class Publisher(ABC):
     def validate(self, table: str, schema: pa.Schema, column: str) -> None:
         """Raise :class:`SpecError` if the copy of ``table`` exists, but cannot store rows of ``schema``.
 
-        The reason may be that another program made the copy, that its partition column is not ``column``, or a type.
+        The reason may be that another program made it, that ``column`` does not partition it, or a column's type.
         """
 
     @abstractmethod

@@ -220,7 +220,7 @@ NO_LIMITS = Limits()
 
 
 def code_of(check: str) -> str | None:
-    """Return the code of ``check`` for programs, or None without a code, as for a check defined outside of the package.
+    """Return the code of ``check`` for programs, or None if it has none, as for a check defined outside of the package.
 
     Examples
     --------
@@ -232,7 +232,6 @@ def code_of(check: str) -> str | None:
 
 
 def all_codes() -> tuple[str, ...]:
-    """Return the codes of all checks."""
     return (*CODES.values(), *(code for _, code in _CODES_OF_FORMS))
 
 
@@ -242,7 +241,7 @@ def one_class_groups(level: str) -> str:
 
 
 def without_value(column: str) -> str:
-    """Return the name of the check for rows with a score, but with a null in ``column`` of a metric."""
+    """Return the name of the check for rows with a score but no value in ``column``, which a metric reads."""
     return f"rows with a score that have no {column}"
 
 
@@ -252,7 +251,10 @@ def without_gain(column: str) -> str:
 
 
 def with_label(label: str) -> str:
-    """Return the name of the check for rows (or rows of the truth) with a value in ``label``, one of several labels."""
+    """Return the name of the check for rows (of the lists or of the truth) whose ``label`` is not null.
+
+    It is counted only if metrics read several labels.
+    """
     return f"rows that have the label {label}"
 
 
@@ -262,7 +264,7 @@ def among_label(label: str) -> str:
 
 
 def checked_groups(label: str) -> str:
-    """Return the name of the check for the groups with ``label``, which checks another label, in all rows."""
+    """Return the name of the check for the groups whose rows all have ``label``, which checks another label."""
     return f"groups that have the label {label} in all rows"
 
 

@@ -327,7 +327,7 @@ def escape(text: str) -> str:
 
 
 def shorten(text: object, most: int = MOST_SHOWN) -> str:
-    """Return ``text`` for a message: without secrets, escaped, and reduced in the middle to ``most`` characters."""
+    """Return ``text`` for a message: without secrets, escaped, and shortened in the middle to ``most`` characters."""
     text = text_of_bytes(text) if isinstance(text, bytes) else text
     clean = _cut(text if isinstance(text, str) else _written(text, str), _MOST_CLEANED)
     return _cut(escape(_cut(redact(clean), most)), most)

@@ -14,11 +14,11 @@ TIMEOUT = 60.0  # seconds
 
 
 def within(word: str, timeout: float, call: Callable[[], _T]) -> _T:
-    """Return the result of ``call``, which runs on a thread. The thread is abandoned after ``timeout`` seconds.
+    """Return the result of ``call``, which runs on a thread that is abandoned after ``timeout`` seconds.
 
-    Raise :class:`StoreError` with the program ``word`` if the call takes longer. Errors of ``call`` pass unchanged.
-
-    The clients of such programs have no time limit, or a limit for each of many attempts.
+    Raise :class:`StoreError` if the call takes longer. The message begins with ``word``, the name of the program that
+    ``call`` asks. Errors of ``call`` pass unchanged. The limit is needed because the clients of such programs have no
+    time limit, or only one for each of many attempts.
     """
     answers: SimpleQueue[tuple[_T, None] | tuple[None, Exception]] = SimpleQueue()
 

@@ -51,7 +51,6 @@ class BucketRows:
         return BucketRows(self.table.take(places), None if self._items is None else self._items.take(places))
 
     def appended(self, columns: Mapping[str, pa.Array | pa.ChunkedArray]) -> BucketRows:
-        """Return these rows with more ``columns``."""
         if not columns:
             return self
         table = self.table

@@ -46,7 +46,7 @@ class JudgedRows:
     another row (None: not needed). ``with_truth`` flags the groups of rows with a label (None: not needed), and
     ``with_list`` flags, per model, the groups of rows with a score. ``item_hashes`` are the lowest hashes of the items
     in the lists and the truth. ``gains`` maps each column of gains in a joined truth to the gain of each row's item, or
-    NaN without one.
+    NaN if it has none.
     """
 
     rows: BucketRows

@@ -36,7 +36,6 @@ class RowsOfLabel(NamedTuple):
 
 
 def column_of(label: str, plan: Plan) -> str:
-    """Return the bucket column of a label."""
     return label_column(plan.further_labels[label]) if label in plan.further_labels else LABEL
 
 

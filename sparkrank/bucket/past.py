@@ -62,7 +62,7 @@ def _may_lack_values(column: pa.ChunkedArray) -> bool:
 def with_past(
     rows: BucketRows, pairs: Mapping[str, pa.Table], plan: Plan, counts: Counter[tuple[str, str]]
 ) -> BucketRows:
-    """Return ``rows`` with a flag column for each table of the past: whether it contains the row's (group, item) pair.
+    """Return ``rows`` with a flag column for each table of the past, true if it has the row's (group, item) pair.
 
     A slice by the number of items that the group had before gets a column too. Counts are added to ``counts``.
     """

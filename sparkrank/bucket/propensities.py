@@ -22,7 +22,7 @@ LEAST_PROPENSITY = 1e-9  # so that squares of weights, which are up to its inver
 
 
 def bad_propensities(rows: BucketRows, plan: Plan) -> Flags | None:
-    """Return flags of the rows without a valid propensity (1e-9 to 1) where a metric reads it; None without any."""
+    """Return flags of the rows without a valid propensity (1e-9 to 1) that a metric reads; None if all are valid."""
     read, known = _read(rows, plan), _known(rows)[0]
     if np.count_nonzero(read[known]) == np.count_nonzero(read):
         return None

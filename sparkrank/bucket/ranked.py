@@ -75,7 +75,10 @@ ROUNDING = 2.0**-40  # tolerance for a value out of range, larger than the round
 
 
 class CheckedModel(NamedTuple):
-    """A ``model`` with a label that checks others. ``whole`` flags the groups whose rows all have this label."""
+    """A ``model`` with its rows judged by a ``checked_by`` label, which is more reliable than the model's own label.
+
+    ``whole`` flags the groups in which no row lacks that label.
+    """
 
     model: RankedModel
     whole: Flags
@@ -391,7 +394,10 @@ class RankedModel:
         return values if self.chosen is None else np.where(self.chosen, values, np.nan)
 
     def distributions(self, groups: GroupSlice) -> Iterator[tuple[StateKey, Distribution]]:
-        """Yield the distribution over groups of :attr:`Plan.distributions`, for each value of a slice."""
+        """Yield a distribution for each metric in :attr:`Plan.distributions` and each slice value.
+
+        It is the distribution of the metric's values over groups.
+        """
         evaluated = groups.segments.of(self.chosen)
         for metric in self.plan.distributions:
             values, counted = self._in_mean(metric, evaluated)

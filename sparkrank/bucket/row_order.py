@@ -1,4 +1,4 @@
-"""The order of rows by only their values, so that results do not depend on the order of the input."""
+"""The order of rows by their values alone, so that results do not depend on the order of the input."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class ModelGroups:
         return replace(self, table=self.table.here(self.model, columns))
 
     def groups(self) -> int:
-        """Return the approximate number of groups of the model: the number of the table's rows / that of its models."""
+        """Return the approximate number of groups of the model: rows of the table / models in it."""
         return self.table.count() // max(len(self.table.models), 1)
 
     def batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

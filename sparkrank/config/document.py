@@ -342,8 +342,8 @@ class Spec(Section):
     def judge(self, plan: Plan) -> Judge | None:
         """Return the judge that applies the gates to a day, or None if the spec has no gates.
 
-        Raise :class:`SpecError` for a gate on a metric, model or slice that ``plan`` lacks, even because of a missing
-        plugin.
+        Raise :class:`SpecError` for a gate on a metric, model or slice that ``plan`` lacks, even if only for lack of
+        a plugin.
         """
         if self._plugin_error is not None and not all(
             self._is_known(gate.metric) and not is_pattern(gate.metric) for gate in self.gates
@@ -377,7 +377,7 @@ class Spec(Section):
 
         The location of the rows is left out, because it may change from day to day. The models are left out because
         states contain their names, but the string includes whether models have ranks or scores. The item column is
-        included if items decide about relevance or about the order of tied rows.
+        included if items determine relevance or the order of tied rows.
         """
         roles, definitions = self.roles, self.definitions.definitions
         is_joined = roles.joins or roles.long or bool(roles.past)

@@ -90,7 +90,7 @@ class PublishSettings(Section):
 
     @property
     def publisher(self) -> Publisher:
-        """The publisher that writes the copies."""
+        """The publisher that writes the copies of stored days."""
         kind: Any = PUBLISHERS[self.format]
         return cast(Publisher, kind(**self._places))
 
@@ -108,7 +108,7 @@ class Output(Section):
 
     ``path`` is the folder of all tables. ``groups`` requests the group table, and ``blocks`` the score bins. ``curves``
     is the approximate number of points of each ROC and PR curve, or ``false`` for no curves. ``positions`` requests the
-    table of that name for this number of first positions of lists (``true``: 50). ``gains`` requests the table of that
+    table of that name, up to this position of the lists (``true``: 50). ``gains`` requests the table of that
     name, by twentieths of all rows, from the score bins of ``auc``, ``capture`` or ``lift``. ``keep_runs`` is the
     number of earlier runs of a day to keep until ``sparkrank clean``, for readers with open files. ``popularity``
     requests counts of the items of the day's relevant rows, for ``interactions.states`` of later days. ``plain``

@@ -513,7 +513,7 @@ class UncertaintySettings(Section):
 class SliceSettings(Section):
     """A ``column`` of a slice, divided into the intervals between ``edges``: ``[18, 25]`` gives ``[18, 25)``.
 
-    With ``top``, only this number of values, those of most groups, have rows of their own. The other values are pooled
+    With ``top``, only this many values, those with the most groups, have rows of their own. The other values are pooled
     as ``(other)``. With ``of: relevant``, lists stay whole, and relevant rows of other values count as not relevant.
     """
 
@@ -524,7 +524,6 @@ class SliceSettings(Section):
 
     @property
     def given(self) -> dict[str, Any]:
-        """The settings given in the spec."""
         return self.model_dump(exclude_none=True)
 
 

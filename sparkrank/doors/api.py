@@ -145,9 +145,9 @@ def evaluate(
     slices : sequence of str, of mappings, or of sequences of them
         Columns, or combinations of columns. All metrics are evaluated again for each slice value, from only the rows
         with that value. Rows without a value belong to the value None. A mapping divides a column by a rule:
-        ``{"column": "age", "edges": [18, 25]}`` by intervals, ``{"column": "brand", "top": 50}`` by the values of most
-        groups and ``(other)``, and ``{"column": "tier", "of": "relevant"}`` by the relevant rows of whole lists: those
-        of other values count as not relevant. The name of this slice is ``tier of relevant``.
+        ``{"column": "age", "edges": [18, 25]}`` by intervals, ``{"column": "brand", "top": 50}`` by the values with the
+        most groups and ``(other)``, and ``{"column": "tier", "of": "relevant"}`` by the relevant rows of whole lists:
+        those of other values count as not relevant. The name of this slice is ``tier of relevant``.
     preset : str, optional
         A library in :data:`sparkrank.metrics.PRESETS`. Its definitions and parameters apply unless others are given.
     ties, undefined, unretrieved, unjudged, duplicates, population, positions : str, optional

@@ -14,7 +14,7 @@ from sparkrank.gates.verdicts import GateVerdict, VerdictKey
 def chance_of_failing(distance: float, stderr: float, degrees: float = math.inf) -> float:
     """Return the probability that noise of standard error ``stderr`` moves a value by at least ``distance``.
 
-    ``distance`` is that from the expected value to the gate's bound, and negative if the gate fails even without noise.
+    ``distance`` is how far the gate's bound is from the expected value, negative if the gate fails even without noise.
     """
     if stderr == 0:
         return 0.0 if distance >= 0 else 1.0

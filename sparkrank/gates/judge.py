@@ -1,4 +1,4 @@
-"""The judge: the application of rules to facts, with verdicts as result. Missing and undefined values always fail."""
+"""The judge, which applies rules to facts and returns verdicts. Missing and undefined values always fail."""
 
 from __future__ import annotations
 

@@ -173,5 +173,5 @@ def _with_margin(
 
 
 def _stderr(estimate: IntervalEstimate) -> float | None:
-    """Return the standard error; 0 for a value without any variation, whose difference from another value may vary."""
+    """Return the standard error, or 0 for a value without variation, whose difference from another may still vary."""
     return 0.0 if estimate.stderr is None and estimate.interval in ("wilson", TOO_FEW.method) else estimate.stderr

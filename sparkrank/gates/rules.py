@@ -151,7 +151,7 @@ def is_pattern(text: str) -> bool:
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Return whether ``text`` matches or equals ``pattern``, because the name of a metric can contain a bracket."""
+    """Return whether ``text`` matches ``pattern`` or equals it, as the name of a metric with a bracket may."""
     return text == pattern or (is_pattern(pattern) and fnmatch.fnmatchcase(text, pattern))
 
 

@@ -183,7 +183,6 @@ def exit_code(checks: Iterable[CheckVerdict]) -> int:
 
 
 def gates_table(verdicts: Iterable[GateVerdict], facts: Facts | None) -> pa.Table:
-    """Return the table ``gates``, with one row for each of ``verdicts``."""
     rows = [
         {
             **vars(verdict),  # the schema selects the columns

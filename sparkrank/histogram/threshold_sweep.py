@@ -396,9 +396,9 @@ def calibration_terms(sweep: Sweep) -> Terms:
 
 
 def mass_terms(sweep: Sweep, mass: int) -> Terms:
-    """Return sums of positives, weights, scores and (for a single day) rows over ``mass`` runs of nearly equal weight.
+    """Return sums of positives, weights, scores and (for a single day) rows over ``mass`` runs of adjacent bins.
 
-    A bin belongs to the run that contains its middle row by weight.
+    The runs have nearly equal weight. A bin belongs to the run that contains its middle row by weight.
     """
     if sweep.score_sum is None:
         raise ValueError("calibration needs the sums of scores")
@@ -446,7 +446,7 @@ CLASS_BITS = 31  # the bits of the number of positives, and of the number of neg
 
 @dataclass(frozen=True)
 class Rates:
-    """Amounts by descending ``rate``: pos / neg, because shares of positives near 1 may round to 1."""
+    """Bins by descending ``rate``. The rate is pos / neg, not the share of positives, which may round to 1 near 1."""
 
     rate: Floats
     pos: Amounts

@@ -52,7 +52,6 @@ def window_of(text: str) -> Window:
 
 
 def window_before(day: str, count: int) -> Window:
-    """Return the window of the ``count`` days before ``day``."""
     end = dt.date.fromisoformat(day)
     return Window(end - dt.timedelta(days=count), end - dt.timedelta(days=1))
 

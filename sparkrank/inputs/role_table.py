@@ -216,7 +216,6 @@ def row_roles() -> tuple[Role, ...]:
 
 
 def truth_roles() -> tuple[Role, ...]:
-    """Return the roles that a truth may have."""
     return tuple(role for role in ROW_ROLES if role.side != "lists")
 
 

@@ -502,7 +502,7 @@ class Roles:
 
     @property
     def arrays(self) -> list[str]:
-        """The array columns with one element for each row of a list or of a truth."""
+        """The array columns with one element for each row of a group's list or truth."""
         return list(dict.fromkeys(column for role, _, column in self.in_use() if role in (ITEMS, TRUE_ITEMS)))
 
     def columns(self) -> Iterator[tuple[str, str]]:

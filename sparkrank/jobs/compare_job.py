@@ -1,4 +1,4 @@
-"""The comparison of the models of stored days by the days' states, without reading impressions."""
+"""The comparison of the models of stored days from the days' states, without reading impressions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Explanations of metrics for chosen groups, by one pass over the input that selects the rows of the groups."""
+"""Explanations of metrics for chosen groups, from one pass over the input that selects the rows of the groups."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def explain_request(
 
 
 def explained_models(plan: Plan, names: Sequence[str], what: str) -> list[str]:
-    """Return the models called ``names``, or all models without names. Raise :class:`SpecError` if one is unknown.
+    """Return the models called ``names``, or all models if it is empty. Raise :class:`SpecError` if one is unknown.
 
     ``what`` is the name of the argument in the message.
     """

@@ -1,4 +1,4 @@
-"""The judging by gates: of a run before its commit, of stored days and windows, and of many past nights in a replay.
+"""Judgments by gates: of a run before its commit, of stored days and windows, and of many past nights in a replay.
 
 ``sparkrank gate`` judges again without writing, so the recorded verdicts remain the verdicts of the run.
 """

@@ -52,8 +52,7 @@ def pipes_run(spec: Spec) -> Iterator[PipesRun]:
     """Yield the connection to Dagster inside a ``with`` block, and close it at the end.
 
     Raise :class:`SpecError` unless Dagster started the command for one asset, or if two metrics or gates would get the
-    same name in Dagster.
-    Dagster gets no traceback, because it could show values of the input.
+    same name in Dagster. Dagster gets no traceback, because it could show values of the input.
     """
     require("dagster_pipes", "dagster", "--pipes")
     from dagster_pipes import PipesEnvVarParamsLoader, open_dagster_pipes

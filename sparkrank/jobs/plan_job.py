@@ -53,7 +53,7 @@ def plan_day(spec: Spec, day: str, rows: int | None) -> DayPlan:
 def _counted(spec: Spec, day: str, colocation: Colocation | None) -> tuple[int, int, str, tuple[str, ...]]:
     """Return the number of rows, the number of splits, a text that says where the rows were counted, and partitions.
 
-    The partitions are those of whole groups, if the spec lets ``auto`` evaluate them.
+    The partitions contain whole groups; there are none unless ``auto`` may evaluate them whole.
     """
     request = request_of(spec, day, None)
     try:

@@ -1,4 +1,4 @@
-"""The settings of two presets by which two libraries give different numbers for the same rows.
+"""The settings of two presets that make two libraries give different numbers for the same rows.
 
 Metrics that differ only in parameters share a pass. Each changed setting of the whole evaluation needs another pass.
 """
@@ -159,7 +159,7 @@ def _preset(name: str, option: str) -> Preset | None:
 def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
     """Return ``side`` without ``duplicates=error``, which refuses repeated items.
 
-    It becomes the rule of ``beside``, or ``keep`` if that refuses them too.
+    The rule becomes that of ``beside``, or ``keep`` if that refuses them too.
     """
     if side.duplicates != "error":
         return side
@@ -170,7 +170,7 @@ def _not_refusing(side: Definitions, beside: Definitions) -> Definitions:
 class _Pair:
     """The evaluations needed for a metric: under both presets, and under the first with one setting of the second.
 
-    ``ends`` contains the former, and ``alone`` the latter by the setting's name and its values in both presets.
+    ``ends`` contains the two under the presets, and ``alone`` the others by the setting's name and both values.
     """
 
     text: str

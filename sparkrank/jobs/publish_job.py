@@ -1,4 +1,4 @@
-"""The updates of the copies of stored days and windows in other places to the current runs."""
+"""The copies of stored days and windows in other places, and their updates to the current runs."""
 
 from __future__ import annotations
 

@@ -33,13 +33,11 @@ class Target:
 
     @classmethod
     def of_day(cls, spec: Spec, day: str) -> Target:
-        """Return the target for one day."""
         date = dt.date.fromisoformat(day)
         return cls(spec.output.path, Window(date, date), False)
 
     @classmethod
     def of_window(cls, spec: Spec, window: Window) -> Target:
-        """Return the target for a window of days."""
         return cls(spec.output.path, window, True)
 
     @property

@@ -1,4 +1,4 @@
-"""The logging of a stored day to the trackers of a spec. Trackers get no reader options and no group keys."""
+"""Stored days, logged to the trackers of a spec. Trackers get no reader options and no group keys."""
 
 from __future__ import annotations
 

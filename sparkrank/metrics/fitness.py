@@ -44,7 +44,7 @@ class Fit:
         return (1 / log2(q + 1) if self.discounted else 1.0) / below
 
     def over(self, above: Floats, count: Floats, q: Floats) -> Floats:
-        """Return the sum of the fit over the positions p from ``above`` + 1 to ``above`` + ``count``, for each q."""
+        """Return for each ``q`` the sum of the fit over the positions p from ``above`` + 1 to ``above`` + ``count``."""
         first, last = above + 1, above + count
         up_to = np.clip(q - 1, above, last)  # the last p before q
         least = up_to + 1

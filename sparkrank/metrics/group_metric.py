@@ -40,7 +40,7 @@ NOT_EXPLAINED = "the metric declares no arithmetic: its value is that of a funct
 
 
 class ListSums(Protocol):
-    """Sums over the distinct lists of a ranking. If ``distinct`` is None, there is one sum for each group instead."""
+    """Sums over lists of a ranking: one for each of the ``distinct`` lists, or for each group if that is None."""
 
     @property
     def distinct(self) -> DistinctLists | None: ...

@@ -70,7 +70,7 @@ class HistogramMetric(PooledMetric):
     curve : {"roc", "pr"}, optional
         The curve of which the metric is the area; None if there is no such curve.
     point_of : {"roc", "pr"}, optional
-        The curve with the metric as a coordinate of its best point, returned by ``terms`` as ``Terms.best``.
+        The curve whose best point, returned by ``terms`` as ``Terms.best``, has the metric as a coordinate.
 
     Examples
     --------

@@ -344,7 +344,7 @@ def _measure_by_rate(bins: ScoreHistogram, metric: Metric, declaration: SweptKin
 
 
 def measure_rates(rates: Rates, metric: Metric, declaration: SweptKind, bins: int) -> MeasuredTerms:
-    """Return the terms of ``metric`` from a sweep over ``rates``, highest first. ``bins`` is the number of bins."""
+    """Return the terms of ``metric`` from a sweep over ``rates``, highest first, joined from ``bins`` bins."""
     all_ = Extent.of(rates.steps)
     extent = Extent(all_.pos, all_.neg, all_.rows, bins)
     return MeasuredTerms(declaration.terms_of(Sweep(rates.steps, extent), metric), extent)

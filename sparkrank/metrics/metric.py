@@ -475,7 +475,7 @@ class Metric:
         return tuple(dict.fromkeys((*self.declaration.columns, *read)))
 
     def with_ties(self, ties: Ties | None) -> Metric:
-        """Return the same metric with the rule ``ties`` for tied rows in its string (None: without one)."""
+        """Return the same metric with the rule ``ties`` for tied rows in its string (None: no rule)."""
         return self._with({TIES.name: ties})
 
     def with_label(self, label: str | None) -> Metric:

@@ -31,7 +31,7 @@ def overlap(lists: TwoLists, k: int | None, over: str) -> Floats:
 
 
 def serendipity(lists: TwoLists, k: int | None, rel: float | None) -> Floats:
-    """Return the share of the first ``k`` positions with a relevant row that the other list lacks, for each group."""
+    """Return for each group the share of the first ``k`` positions whose row is relevant and not in the other list."""
     return share_of(lists.own_alone(lists.ranking.judgments.flags(rel)), lists.ranking, k)
 
 

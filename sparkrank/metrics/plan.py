@@ -267,7 +267,7 @@ class Plan:
 
     @cached_property
     def parted_rules(self) -> Mapping[BinRule, bool]:
-        """The rules of coarse score bins by part of the groups, each with whether its bins need sums of scores."""
+        """The rules of coarse score bins by part of the groups. The value is true if its bins need sums of scores."""
         parted = [pair for pair in self.histogram_metrics if pair[1].interval != "none"]
         return _summed((coarse(declared.rule_of(metric)), declared.score_sums) for metric, declared in parted)
 
@@ -356,7 +356,7 @@ class Plan:
 
     @cached_property
     def gain_columns(self) -> Mapping[ValueColumn, bool]:
-        """The columns that are gains, each with whether some metric adds up squares of its values."""
+        """The columns that are gains. The value is true if some metric adds up squares of the column's values."""
         named = [(own, math.isinf(declared.highest)) for own, declared in self.group_metrics if own.gain_columns]
         summed = {column for metric, adds_up in named if adds_up for column in metric.gain_columns}
         return {column: column in summed for metric, _ in named for column in metric.gain_columns}
@@ -485,7 +485,7 @@ class Plan:
 
     @cached_property
     def bin_rules(self) -> Mapping[BinRule, bool]:
-        """The rules for score bins of metrics, each with whether its bins need the sums of their scores."""
+        """The rules for score bins of metrics. The value is true if its bins need the sums of their scores."""
         return _summed(
             (declared.rule_of(metric), self.score_sums or declared.score_sums)
             for metric, declared in self.histogram_metrics
@@ -513,7 +513,7 @@ class Plan:
 
     @cached_property
     def carriers(self) -> tuple[RowSum, ...]:
-        """The sums over rows on which the certainty of pooled metrics depends, each once."""
+        """The sums over rows that determine the effective number of groups of the pooled metrics, each once."""
         carried = (total for metric, declared in self.pooled_metrics for total in declared.carriers_of(metric))
         return tuple(dict.fromkeys(carried))
 
@@ -691,7 +691,7 @@ def _of_part(part: PlanPart, metrics: Iterable[Metric]) -> tuple[tuple[Metric, A
 
 
 def _summed(rules: Iterable[tuple[BinRule, bool]]) -> Mapping[BinRule, bool]:
-    """Return the bin rules, each with whether any of its pairs in ``rules`` needs the sums of scores."""
+    """Return the bin rules. The value is true if any pair of a rule in ``rules`` needs the sums of scores."""
     summed: dict[BinRule, bool] = {}
     for rule, needs_sums in rules:
         summed[rule] = summed.get(rule, False) or needs_sums

@@ -68,7 +68,7 @@ class PooledValue:
         ``value`` is exact, and NaN if the value is undefined and the metric is not exact.
     noise_floor : float, optional
         The approximate value by chance alone, for the same number of rows, if the true value is the lowest possible.
-        Differences of values with a noise floor are tested by exchanges of parts between the two models.
+        Tests of a difference between values with a noise floor exchange parts between the two models.
 
     Examples
     --------
@@ -148,7 +148,7 @@ class PooledMetric(MetricKind):
     is_row_mean : bool
         Whether the value is the weighted mean of per-row values.
     carriers : callable (Metric) -> tuple of RowSum
-        Returns the sums on which the certainty of the value depends, such as the positives and the negatives for an
+        Returns the sums that determine the effective number of groups, such as the positives and the negatives for an
         AUC. The more a few groups dominate one of these sums, the less certain is the value. The default is the weight
         of rows.
 
@@ -282,7 +282,7 @@ class PooledMetric(MetricKind):
         return outside.row_sums(metric, self.sums)
 
     def carriers_of(self, metric: Metric) -> tuple[RowSum, ...]:
-        """Return the sums on which the certainty of the value depends, for the metric's label."""
+        """Return the sums that determine the effective number of groups, for the metric's label."""
         return tuple(sum_for_label(total, metric.judging) for total in outside.row_sums(metric, self.carriers))
 
     def _value_of(self, totals: PooledTotals, metric: Metric) -> PooledValue:

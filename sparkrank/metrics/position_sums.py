@@ -51,6 +51,6 @@ def needed_positions(plan: Plan) -> Iterator[Needed]:
 
 
 def validate_position_depth(plan: Plan) -> None:
-    """Raise :class:`SpecError` if positions are requested but there are no lists."""
+    """Raise :class:`SpecError` if the table ``positions`` is requested but no group column is named."""
     if plan.position_depth and not plan.keys:
         raise SpecError("positions need lists, but no group column is named")

@@ -114,7 +114,10 @@ class WeighedRows(NamedTuple):
 
 
 def weight_of_relevant(ranking: Ranking, rel: float | None, clip: float) -> Floats:
-    """Return Σ v (see this module) over all relevant rows of each group, in a list or not, from the highest v down."""
+    """Return Σ v (see this module) over all relevant rows of each group, in a list or not.
+
+    The highest v are added first.
+    """
     credit = ranking.judgments.ideal(Gain("binary", rel, clip=clip))
     return sum_by(credit.group, credit.amount, ranking.groups)
 

@@ -88,7 +88,7 @@ def shown(ranking: Ranking, metric: Metric) -> Floats:
 
 
 def _cut_blocks(ranking: Ranking, metric: Metric) -> CutBlocks:
-    """Return the tie blocks that the cut-off divides in such a way that the number of values within it is unknown."""
+    """Return the tie blocks that the cut-off divides so that chance decides how many of their values it includes."""
     placed = placed_values(ranking, metric.value_column("of"))
     return CutBlocks.of(ranking, metric.k, placed.has_value).of_some()
 

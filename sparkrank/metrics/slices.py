@@ -34,7 +34,7 @@ _LIKE_NULL = re.compile(r'["\\]*(\(null\))?["\\]*')  # null, an empty string, an
 class SliceColumn:
     """A column that divides rows by its values, or by the intervals between ``edges`` (ascending numbers).
 
-    With ``top``, only this number of values, those of most groups, have rows of their own. The other values are pooled
+    With ``top``, only this many values, those with the most groups, have rows of their own. The other values are pooled
     (:data:`OTHER`). If ``of`` is ``relevant``, each value has whole lists; relevant rows of other values count as not
     relevant.
     """

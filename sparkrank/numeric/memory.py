@@ -1,4 +1,7 @@
-"""Functions that keep freed memory or return it to the system. numpy allocates by glibc, Arrow by its own allocator."""
+"""Functions that make the process keep freed memory or return it to the system.
+
+numpy allocates memory with glibc's allocator, and Arrow with its own.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +39,8 @@ KEPT_BYTES = 512 << 20
 def keep_freed_memory() -> None:
     """Make this process keep freed memory, because new pages are expensive on virtual machines.
 
-    The process should have no other purpose. Arrow then allocates by glibc too, unless the environment makes Arrow's
-    own allocator keep freed memory. That allocator is better, because it shrinks blocks without copies.
+    The process should have no other purpose. Arrow then uses glibc's allocator too, unless the environment makes
+    Arrow's own allocator keep freed memory. That allocator is better, because it shrinks blocks without copies.
     """
     if libc := _glibc():
         for parameter, value in _MALLOPT.items():

@@ -1,4 +1,7 @@
-"""The tie blocks (rows of one score) divided by a cut-off, and the numbers of their rows with a value within it."""
+"""The tie blocks (rows with equal scores) that a cut-off divides.
+
+Chance decides which of their rows are within the cut-off, and so how many rows with a value are.
+"""
 
 from __future__ import annotations
 

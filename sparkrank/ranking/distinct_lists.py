@@ -22,7 +22,7 @@ MAX_ROWS_CODED = (1 << ROW_BITS) - 1
 
 
 class Alike(NamedTuple):
-    """An order of groups with equal lists adjacent (``order``), and the index of the list of each (``distinct``)."""
+    """An ``order`` of groups with equal lists adjacent, and in it the index of each group's list (``distinct``)."""
 
     order: Ints
     distinct: Ints
@@ -45,7 +45,7 @@ class DistinctLists:
 
     @classmethod
     def of_each(cls, rows: Ints, hits: Hits) -> DistinctLists:
-        """Return a separate list for each group, from the number of ``rows`` of each group and the ``hits`` of all."""
+        """Return a separate list for each group, from the number of ``rows`` of each group and all ``hits``."""
         near = hits.position <= PLACE_BITS
         # float64 adds up to 53 distinct powers of two exactly
         places = sum_by(hits.group[near], 2.0 ** (PLACE_BITS - hits.position[near]), hits.groups)
@@ -67,9 +67,9 @@ class DistinctLists:
         return Segments(times=self.sizes)
 
     def in_segments(self, code: Codes, segments: Segments) -> tuple[Ints, Segments] | None:
-        """Return the distinct pairs of a list and a segment; None without segments or for too many pairs.
+        """Return the distinct pairs of a list and a segment; None for a single segment or too many pairs.
 
-        ``code`` contains the index of the list of each group divided by ``segments``.
+        ``code`` contains the index of the list of each group in ``segments``.
         """
         if segments.code is None or segments.count * len(self.rows) > len(code) * MOST_PAIRS:
             return None

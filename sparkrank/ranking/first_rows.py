@@ -1,4 +1,4 @@
-"""The share of each row among the first k positions of its list: 1, 0, or a fraction for tied rows."""
+"""How much of each row counts as among the first k of its list: 1, 0, or a fraction for tied rows."""
 
 from __future__ import annotations
 
@@ -57,9 +57,10 @@ def head_of(ranking: Ranking, k: int | None) -> Ranking:
 
 
 def first_shares(ranking: Ranking, k: int | None, discount: Discount | None = None) -> Floats:
-    """Return the share of each ranked row among the first ``k`` of its list (None: the whole list).
+    """Return how much of each ranked row counts as among the first ``k`` of its list (None: the whole list): 0 to 1.
 
-    With a ``discount``, the share is multiplied by the discount of the row's position over that of the first position.
+    The result is 1 or 0, or, with ``ties=expected``, the mean over the positions of the row's tie block. With a
+    ``discount``, each position counts its discount over that of the first position instead of 1.
     """
     position = ranking.stands_at()
     share = np.ones(len(position))

@@ -117,7 +117,7 @@ class Judgments:
 
     @cached
     def non_relevant(self, rel: float | None) -> Flags:
-        """Return flags of the rows judged not relevant: with a label of at least 0, not relevant at ``rel``."""
+        """Return flags of the rows that are judged, with a label of at least 0, but not relevant at ``rel``."""
         at_least_0: Flags = np.greater_equal(self.labels, 0)
         return self.pooled() & at_least_0 & ~self.flags(rel)
 

@@ -44,8 +44,8 @@ class PairedRows:
     """The rows of a ranking that are also in the reference, sorted by group, descending score, and reference.
 
     Four arrays have one entry for each of these m rows: its index in the judgments (``row``), its ``group``, its number
-    in the order of the reference (``place``), and whether it is the first of a score in its group (``opens``). ``rows``
-    counts these rows by group.
+    in the order of the reference (``place``), and whether it is the first row with its score in its group (``opens``).
+    ``rows`` counts these rows by group.
     """
 
     def __init__(self, ranking: Ranking, reference: str | None) -> None:

@@ -423,7 +423,7 @@ class Ranking:
         return of_all
 
     def unlisted(self, flags: Flags) -> Ints:
-        """Return the rows of ``judgments`` with ``flags`` and without a score."""
+        """Return the rows of ``judgments`` that ``flags`` marks and that have no score."""
         if self._retrieved is None:
             return np.empty(0, np.int64)
         if len(self._retrieved) and self._retrieved[-1] == len(self._retrieved) - 1:

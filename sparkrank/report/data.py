@@ -109,7 +109,7 @@ class Provenance(TableRow):
 
 @dataclass(frozen=True)
 class StoppedGate:
-    """A gate without a pass, its ``number`` among the ``n_gates`` gates, and its worst ``verdict``.
+    """A gate that does not pass, its ``number`` among the ``n_gates`` gates, and its worst ``verdict``.
 
     The verdict is that of ``n_worst`` of the gate's ``n_checks`` checks. ``rows`` contains the worst checks, and
     ``n_more`` is the number of others.
@@ -139,7 +139,7 @@ class OverallVerdict:
 
     ``n_pass``, ``n_fail`` and ``n_undecided`` count checks of gates. ``is_accepted`` is true if a person has accepted a
     day that gates stopped. ``warnings`` has the run's warnings and a sentence for each exceeded limit. ``stopped``
-    contains the gates without a pass. ``exit_code`` is the run's exit code.
+    contains the gates that do not pass. ``exit_code`` is the run's exit code.
     """
 
     state: DayState

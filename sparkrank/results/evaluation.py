@@ -189,7 +189,7 @@ class Evaluation:
             The name of the model. It may be omitted if there is only one model.
         slice : mapping or str, optional
             The value of each slice column, as ``{"country": "de", "device": None}`` or as the string
-            ``"country=de,device=null"``. In the string, a comma within a value is escaped with a backslash.
+            ``"country=de,device=(null)"``. In the string, a comma within a value is escaped with a backslash.
 
         Returns
         -------

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 
 def request_of(spec: Spec, day: str, spark: SparkSession | None) -> Request:
-    """Return the request to evaluate ``day`` by ``spec``."""
     plan, engine = spec.plan(), spec.engine
     how = (engine.lane, spark, engine.buckets, engine.bucket_rows, engine.row_memory)
     truth = None if spec.truth is None else side_of("truth", spec.truth, day)

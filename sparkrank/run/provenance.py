@@ -55,8 +55,8 @@ def is_same_question(spec: Spec, stored: str | None) -> bool:
 def _question(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a spec's ``document`` without the keys that change no number.
 
-    These are the settings of how it runs, the places of published copies, and null keys, which documents of earlier
-    releases lack. ``ties``, which earlier releases wrote, is filled in.
+    These are the settings of how a run proceeds, the places of published copies, and null keys, which documents of
+    earlier releases lack. ``ties``, which earlier releases wrote, is filled in.
     """
     definitions = dict(document.get("definitions") or {})
     rows = {**document["input"], "grouped": None}

@@ -45,7 +45,7 @@ class RunParts:
 
     @classmethod
     def of(cls, outcome: EvaluationOutcome, *, own_zone: bool) -> RunParts:
-        """Return the facts about ``outcome``, without the session's time zone if the spec sets its (``own_zone``)."""
+        """Return the facts about ``outcome``, without the session's time zone if the spec sets one (``own_zone``)."""
         request, lane = outcome.request, outcome.lane
         lists = ", ".join(shown_url(side.name) for side in request.impressions)
         catalog = None if request.catalog is None else request.catalog.rows

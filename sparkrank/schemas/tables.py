@@ -63,7 +63,6 @@ def columns(text: str) -> tuple[TableColumn, ...]:
 
 
 def schema_of(columns: Iterable[TableColumn]) -> pa.Schema:
-    """Return the Arrow schema of ``columns``."""
     return pa.schema([field for column in columns for field in column.fields])
 
 

@@ -103,7 +103,6 @@ class Colocation:
 
 
 def shared_names(every: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
-    """Return the names that occur in all mappings of ``every``."""
     return tuple(name for name in (every[0] if every else ()) if all(name in some for some in every))
 
 

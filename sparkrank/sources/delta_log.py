@@ -50,7 +50,7 @@ def reads_delta() -> bool:
 
 
 def at_version(side: SideRows) -> SideRows:
-    """Return an input at the requested version of its table, or else at the current version, which its name includes.
+    """Return an input at the requested version of its table, or else the newest. Its name includes the version.
 
     Without deltalake, Spark finds the version, and the input is returned unchanged.
     """

@@ -54,7 +54,7 @@ def reads_iceberg() -> bool:
 
 
 def at_snapshot(side: SideRows) -> SideRows:
-    """Return an input at the requested snapshot of its table, or else at the current snapshot, which its name includes.
+    """Return an input at the requested snapshot of its table, or else the current one. Its name includes the snapshot.
 
     Without pyiceberg, Spark finds the snapshot, and the input is returned unchanged.
     """

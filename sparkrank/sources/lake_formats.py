@@ -41,7 +41,7 @@ LAKES: dict[str, LakeFormat] = {
 
 
 def at_version(side: SideRows) -> SideRows:
-    """Return an input at one version of its table, if the table is a lake table with a log readable without Spark."""
+    """Return an input at one version of its lake table, or unchanged if no log can be read without Spark."""
     lake = LAKES.get(side.format)
     try:
         return side if lake is None else lake.at_version(side)

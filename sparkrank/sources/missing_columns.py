@@ -1,4 +1,7 @@
-"""Detection of files that lack a column of other files. Such a file is an error: lost values look like missing ones."""
+"""Detection of files that lack a column that other files have.
+
+Such a file is an error: values that were lost cannot be told from values that never existed.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ _LOST = "rows that lost a value cannot be told from rows that never had one"
 
 
 def lacking_columns(columns: Iterable[Sequence[str]], files: Iterable[str]) -> dict[str, str]:
-    """Return a mapping from each column of only some files to the first file without the column."""
+    """Return the first file that lacks a column, by column, for the columns that only some files have."""
     kinds: dict[frozenset[str], str] = {}
     for names, file in zip(map(frozenset, columns), files, strict=True):
         kinds[names] = kinds.get(names) or file

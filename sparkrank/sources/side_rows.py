@@ -17,7 +17,7 @@ from sparkrank.sources.text_schema import TEXT_FORMATS, DdlField
 
 @dataclass(frozen=True)
 class SideRows:
-    """The location of the rows of one input, with settings for reading. ``what`` is its name in messages: truth.
+    """The location of the rows of one input, with settings for reading. ``what`` is its name in messages.
 
     The rows are ``given`` by the caller, or in files at ``path``, or in a ``table`` of Spark's catalog. ``paths`` lists
     the paths for which the pattern ``path`` stands, one per day. ``name`` is the location as the user wrote it.

@@ -1,4 +1,4 @@
-"""Sizes of rows in bytes, which limit the number of rows with long strings in memory."""
+"""Sizes of rows in bytes. If their strings are long, fewer rows are in memory at a time."""
 
 from __future__ import annotations
 

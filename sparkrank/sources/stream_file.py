@@ -30,7 +30,7 @@ class StreamPart(NamedTuple):
 class StreamFile:
     """Rows in ``parts`` of a temporary ``file``, which is closed with the last reference to this object.
 
-    Each part is read by itself, so that threads share the file. The file is not memory-mapped, because mapped pages
+    Each part is read by itself, so that threads can share the file. The file is not memory-mapped, because mapped pages
     would count as memory of the process.
     """
 

@@ -81,7 +81,7 @@ def time_values(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def joined_texts(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the texts of each array, without nulls, joined to one text. An empty result becomes null."""
+    """Join the strings of each array, without nulls, with :data:`SEPARATOR`. An empty result becomes null."""
     kind = pa.list_(pa.string())
     joined = [pc.binary_join(_without_nulls(part), SEPARATOR) for part in column.cast(kind).chunks]
     texts = pa.chunked_array(joined, pa.string())

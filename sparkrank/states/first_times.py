@@ -12,7 +12,7 @@ from sparkrank.states.item_table import plain_items
 
 @dataclass(frozen=True, eq=False)
 class FirstTimes:
-    """The first time of each item: ``table`` has the columns ``item`` and ``time``, or is None without any item."""
+    """The first time of each item: ``table`` has the columns ``item`` and ``time``; None without items."""
 
     table: pa.Table | None = None
 

@@ -66,7 +66,7 @@ class ItemTable:
 
     @cached_property
     def _starts(self) -> Ints:
-        """For each number of leading bits, the index of the first hash with these or greater leading bits."""
+        """For each value of the leading bits, the index of the first hash with this or a greater value."""
         prefixes = np.arange(1 << len(self.items).bit_length(), dtype=np.uint64)
         starts: Ints = np.searchsorted(self._hashes[:-1], prefixes << self._unused_bits)
         return starts

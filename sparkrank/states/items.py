@@ -1,4 +1,4 @@
-"""The mergeable state of catalogue metrics: for each item, its exposure and the number of groups with it relevant."""
+"""The mergeable state of catalogue metrics: for each item, its exposure and in how many groups it is relevant."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ class ItemCounts:
         return [(key, count) for key, count in zip(self.coded.series, counts, strict=True) if count]
 
     def of_key(self, key: StateKey) -> tuple[pa.Array, Ints, Ints]:
-        """Return the items of ``key`` as texts, their exposures, and the numbers of groups with them relevant."""
+        """Return the items of ``key`` as texts, their exposures, and the numbers of groups where they are relevant."""
         places = self._places.get(key, np.zeros(0, np.int64))
         return self.coded.item.take(pa.array(places)).cast(TEXT), *self.amounts(key)
 

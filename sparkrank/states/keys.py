@@ -83,7 +83,7 @@ class KeyedRows:
         return len(self.numbers)
 
     def merge(self, others: Sequence[KeyedRows]) -> KeyedRows:
-        """Return the sums of the numbers of rows with the same key. If keys differ, all slice values become sorted."""
+        """Return the sums of the numbers of rows with the same key. If keys differ, slice values are sorted."""
         if all(other.keys == self.keys for other in others):
             sums = self.numbers + 0.0  # a copy, in which zeros have no sign
             for part in others:

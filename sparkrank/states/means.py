@@ -88,13 +88,13 @@ class MeanStates(KeyedSums):
 
     @cached
     def places(self) -> dict[tuple[str | None, ...], int]:
-        """Return the index in the table of each key's row, by key."""
+        """Return the index of each row in the table, by key."""
         keys = zip(*(self.table[name].to_pylist() for name in MEAN_KEY), strict=True)
         return {key: place for place, key in enumerate(keys)}
 
     @cached
     def of_subjects(self, subjects: tuple[Subject, ...], name: str) -> MeanColumns:
-        """Return the mean ``name`` of each of ``subjects`` (model and slice value), or :data:`NO_GROUPS` without it."""
+        """Return the mean ``name`` of each of ``subjects`` (model and slice value), or :data:`NO_GROUPS`."""
         places = self.places()
         rows = np.array([places.get((*subject, name), -1) for subject in subjects], np.int64)
         return self.columns().at(rows)

@@ -119,7 +119,7 @@ class PartBins:
         return PartBins(self.values, *columns)
 
     def added_up(self) -> PartBins:
-        """Return the bins sorted by slice value, part and number. Bins with the same three values are added up."""
+        """Return the bins sorted by slice value, part and number. Bins that agree in all three are added up."""
         ordered = self.ordered(np.lexsort((self.bins, self.part, self.value)))
         first = run_starts(ordered.value, ordered.part, ordered.bins)
         value, part, bins, *amounts = ordered.columns()

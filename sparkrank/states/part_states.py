@@ -18,7 +18,7 @@ PAIR_COUNTS = ("n_pairs", "n_above", "n_equal", "n_below", "n_unpaired")
 class PartStates:
     """Sums and histograms for each part (one of 64 fixed sets) of the groups.
 
-    ``pairs`` contains the sums that compare each candidate with the baseline, in one part, by the candidate's name.
+    ``pairs`` contains the sums that compare each candidate with the baseline, by its name. All groups are one part.
     """
 
     means: PartSums = field(default_factory=PartSums)

@@ -35,7 +35,7 @@ class NonzeroSums:
 
     Each of the ``names`` contains ``columns`` numbers: fewer than six counts, then limbs (floats that make up an exact
     sum). A cell is the index of a slice value times ``parts``, plus the part. ``cells`` lists the n cells with a
-    nonzero number. ``used`` lists the u columns with one, counted over all names in order. Both lists ascend.
+    nonzero number. ``used`` lists the u columns with one, numbered through all names. Both lists ascend.
     ``numbers`` has shape (u, n).
     """
 
@@ -50,7 +50,7 @@ class NonzeroSums:
     def of(cls, names: Sequence[str], parts: int, sums: Floats, cells: Ints | None = None) -> NonzeroSums:
         """Return the nonzero ``sums``, given as an array of shape (n, names, columns).
 
-        Row i is for ``cells[i]``, or for cell i without ``cells``.
+        Row i is for ``cells[i]``, or for cell i if ``cells`` is None.
         """
         by_column = sums.reshape(len(sums), sums.shape[1] * sums.shape[2]).T
         used, filled = (np.flatnonzero(by_column.any(axis=axis)) for axis in (1, 0))
@@ -133,7 +133,10 @@ class NonzeroSums:
         return numbers
 
     def dense(self, cells: Ints) -> Floats:
-        """Return the numbers in ``cells``, which must include all of ``self.cells``. Shape: (n, names, columns)."""
+        """Return all numbers in rows for the n given ``cells``, with zeros where nothing is stored.
+
+        ``cells`` must ascend and include all of ``self.cells``. The shape of the result is (n, names, columns).
+        """
         numbers = np.zeros((len(cells), len(self.names) * self.columns))
         numbers[np.ix_(np.searchsorted(cells, self.cells), self.used)] = self.numbers.T
         return numbers.reshape(len(cells), len(self.names), self.columns)

@@ -74,7 +74,6 @@ class Intervals(NamedTuple):
             column[where] = other
 
     def one(self) -> Interval:
-        """Return the first interval."""
         stderr, low, high, method, degrees = (column[0] for column in self)
         return Interval(_known(stderr), _known(low), _known(high), method, _known(degrees))
 

@@ -1,7 +1,7 @@
-"""A test of the difference between two values that chance can only increase, by exchanges of groups.
+"""A test of the difference between two values that chance can only increase.
 
-Two models exchange half of the parts (fixed subsets of the groups). :mod:`sparkrank.numeric.signed_parts` divides the
-parts into halves.
+The two sides exchange half of the parts (fixed subsets of the groups). :mod:`sparkrank.numeric.signed_parts` divides
+the parts into halves.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Results in the forms for notebooks: plain text, or an HTML table in the colours of the surrounding page."""
+"""Results in the forms that notebooks show: plain text, or an HTML table in the colours of the surrounding page."""
 
 from __future__ import annotations
 

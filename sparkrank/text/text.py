@@ -102,7 +102,6 @@ def unlisted_sentences(quality: pa.Table) -> list[str]:
 
 
 def unlisted_sentence(model: str, count: int, groups: int) -> str:
-    """Return a sentence: ``count`` of ``groups`` have no list of ``model``."""
     lists, they = (
         ("has no list", "it counts as an empty list") if count == 1 else ("have no list", "they count as empty lists")
     )

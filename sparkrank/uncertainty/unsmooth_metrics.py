@@ -67,9 +67,10 @@ def percentile_test(
 def swapped_test(
     ours: SubjectStates, theirs: SubjectStates, metric: Metric, difference: float, level: float, effective: float
 ) -> TestWithErrors | None:
-    """Return the test of a difference between values with a noise floor, by exchanges of fixed subsets of the groups.
+    """Return a test of the difference between two values of a metric with a noise floor (the value by chance alone).
 
-    The result is None if a noise floor or a value on half of the groups is missing.
+    The test exchanges parts (fixed subsets of the groups) between the two sides. The result is None if the noise floor
+    of a side or a value on half of the groups is missing.
     """
     if any(side.merged.row(side.subject, metric).noise_floor is None for side in (ours, theirs)):
         return None

@@ -224,7 +224,6 @@ def _narrowest(column: pa.ChunkedArray, *, may_be_clicks: bool) -> pa.DataType:
 
 
 def _bits(number: int) -> int:
-    """Return the bits that a column needs for ``number``."""
     bits = (number if number >= 0 else ~number).bit_length() + 1
     return 1 if number in (0, 1) else max(bits, 8)
 

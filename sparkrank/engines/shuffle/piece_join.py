@@ -43,11 +43,9 @@ class _Column:
         self._pieces: list[pa.RecordBatch] = []
 
     def add(self, values: pa.Array) -> None:
-        """Add ``values``, the values of this column in the next piece."""
         self._pieces.append(pa.RecordBatch.from_arrays([values], [self._field.name]))
 
     def joined(self) -> pa.ChunkedArray:
-        """Return the values of all pieces as one column."""
         return join_pieces(self._pieces, pa.schema([self._field])).column(0)
 
 
@@ -97,7 +95,6 @@ class _Numbers(_Column):
             self._valid[start : self._end] = valid
 
     def joined(self) -> pa.ChunkedArray:
-        """Return the values of all pieces as one column."""
         if self._values is None:
             return pa.chunked_array([], self._field.type)
         if self._constant:

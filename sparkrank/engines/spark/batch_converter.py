@@ -39,7 +39,7 @@ class FrameSide:
 
     @cached_property
     def inner_places(self) -> dict[str, Place]:
-        """The place of each column with a role that is inside another column, by name."""
+        """The place of each column with a role that is nested in another column, by name."""
         return places(self.roles, {field.name: _shape(field) for field in self._stored}, self.what)
 
     @cached_property

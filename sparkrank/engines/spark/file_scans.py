@@ -52,7 +52,7 @@ _DECRYPTION = "parquet.crypto.factory.class"
 
 @dataclass(frozen=True)
 class FileScan:
-    """A scan of all Parquet files of ``frame``, which are in the local folder ``root``, or are that file.
+    """A scan of all Parquet files of ``frame``: those in the local folder ``root``, or ``root`` itself if it is a file.
 
     The files had ``size`` bytes when Spark listed them. ``partitions`` are those that a catalog has, as Spark shows
     them, and ``partition_types`` are the types of their columns. Spark wrote the files of a bucketed table into

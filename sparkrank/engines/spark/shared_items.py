@@ -1,4 +1,4 @@
-"""The sending of a table of items to the workers of a Spark session, as a broadcast variable or a file.
+"""Tables of items, sent to the workers of a Spark session as a broadcast variable or a file.
 
 Sessions without a context, such as those of Spark Connect, get the file.
 """
@@ -92,9 +92,13 @@ def shared_items(spark: SparkSession, items: ItemTable) -> ItemValues:
 
 
 def without_items(solved: PassResult, plan: Plan) -> PassResult:
-    """Return ``solved``, and free the tables of items in ``plan``, now or when Spark's rows of ``solved`` are freed."""
+    """Return ``solved``, and free the broadcast tables of items in ``plan``.
+
+    They are freed at once, or, if Spark keeps rows for ``solved``, when ``solved`` is released. If its group table is a
+    DataFrame, they are kept as long as the session.
+    """
     # Spark keeps the file of a broadcast variable until the variable is destroyed. A group table that is a DataFrame
-    # may be computed anew at any time, so its variables last as long as the session.
+    # may be computed anew at any time.
     if solved.groups is not None and not isinstance(solved.groups, pa.Table):
         return solved
     for items in plan.items:

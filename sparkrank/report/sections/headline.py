@@ -38,7 +38,7 @@ def _headline(tables: ReportTables) -> Made:
 
 
 def _groups_text(tables: ReportTables) -> str:
-    """Return a sentence that says how many groups count towards the first metric that is a mean; ``""`` without one."""
+    """Return a sentence on how many groups count towards the first metric that is a mean, or ``""``."""
     known = ((row, parsed(row.metric)) for row in tables.values)
     means = [(row, metric) for row, metric in known if metric is not None and metric.declaration.is_averaged]
     if not means or not tables.keys or means[0][0].n_groups is None:

@@ -1,4 +1,4 @@
-"""The report section on the distribution over groups of differences between each candidate and the baseline."""
+"""The report section on the differences of single groups between each candidate and the baseline."""
 
 from __future__ import annotations
 

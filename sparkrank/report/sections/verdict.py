@@ -38,7 +38,7 @@ def _verdict(tables: ReportTables) -> Made:
 
 
 def stopped_gates(rows: Iterable[GateRow], names: Sequence[str]) -> tuple[StoppedGate, ...]:
-    """Return the gates without a pass, with their worst checks.
+    """Return the gates that do not pass, with their worst checks.
 
     ``names`` contains the names of all gates. ``rows`` are sorted, worst first.
     """

@@ -144,7 +144,7 @@ def table_folders(output: str, day: str, names: Iterable[str], column: str = DAY
 
 
 def shown_run(output: str, day: str, column: str = DAY) -> Path | None:
-    """Return the folder of the run that readers of ``day`` see; None without one, or if ``output`` is not local."""
+    """Return the folder of the run that readers of ``day`` see; None if there is none or ``output`` is not local."""
     local = local_path(output)
     return None if local is None else OutputFolder(local, column).shown(day)
 

@@ -1,4 +1,4 @@
-"""The manifest of a day in an object store: a small object with the names of the readers' run and its tables.
+"""The manifest of a day in an object store: a small object that names the readers' run and its tables.
 
 An object store replaces a single object atomically. Many stores can also refuse to replace an object that has changed
 since the writer read the object. In such a store, if two runs write the same day, only one of the two runs succeeds.

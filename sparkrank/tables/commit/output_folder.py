@@ -192,7 +192,7 @@ class OutputFolder:
         return sorted(days)
 
     def unsettled(self) -> dict[str, list[Path]]:
-        """Return a dict from each day with possible leftovers, sorted, to the folders of its runs, sorted by name.
+        """Return the folders of the runs of each day that may have leftovers. Days and folders are sorted by name.
 
         A day with one run is left out if all tables of the run are linked.
         """

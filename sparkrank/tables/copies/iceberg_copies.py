@@ -75,7 +75,7 @@ class IcebergCopies(Publisher):
         return True
 
     def _opened(self, table: str, schema: pa.Schema, column: str) -> Table | None:
-        """Load the copy of ``table`` from the catalog, after the checks of :meth:`validate`; None without a copy."""
+        """Load the copy of ``table`` from the catalog, after the checks of :meth:`validate`; None if there is none."""
         from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError
 
         try:

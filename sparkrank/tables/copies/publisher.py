@@ -34,7 +34,7 @@ class CopiedRun:
     """The run of the stored day or window ``name``, whose tables are partitioned by ``column``.
 
     Runs of the same spec and day share a ``run_id``, even if the input has changed between them. ``attempt_id`` differs
-    between all runs and acceptances (by which a person accepts failed gates).
+    between all runs, and changes when a person accepts failed gates.
     """
 
     name: str
@@ -45,7 +45,6 @@ class CopiedRun:
 
     @property
     def metadata(self) -> dict[str, str]:
-        """The metadata of each commit of this run."""
         own = {"run_id": self.run_id, "spec_hash": self.spec_hash, "attempt_id": self.attempt_id}
         return {f"sparkrank.{name}": value for name, value in {**own, self.column: self.name}.items()}
 
@@ -118,7 +117,7 @@ class Publisher(ABC):
     def validate(self, table: str, schema: pa.Schema, column: str) -> None:
         """Raise :class:`SpecError` if the copy of ``table`` exists, but cannot store rows of ``schema``.
 
-        The reason may be that another program made the copy, its partition column (not ``column``), or a column's type.
+        The reason may be that another program made it, that ``column`` does not partition it, or a column's type.
         """
 
     @abstractmethod

@@ -87,7 +87,7 @@ def result_of(metrics: pa.Table, comparisons: pa.Table | None, lane: str, exit_c
 
 
 def _whole(table: pa.Table, subject: Sequence[str], value: str) -> Iterator[dict[str, Any]]:
-    """Yield the rows over the whole day without numbers that are null or NaN."""
+    """Yield the rows over the whole day, without numbers that are null, NaN or infinite."""
     whole = table.filter(pc.equal(table["slice"].cast(pa.string()), ALL))
     numbers = {value: value, "ci_low": "ciLow", "ci_high": "ciHigh", "n_groups": "groups"}
     for row in whole.select([*subject, "metric", *numbers]).to_pylist():

@@ -56,7 +56,7 @@ def _whole_curve(histogram: ScoreHistogram, curve: str, most: int) -> Points:
 
 
 def _best(merged: Merged, subject: Subject, metric: Metric, curve: str) -> Points | None:
-    """Return the point of ``curve`` whose coordinate the value of ``metric`` is, or None if the value is undefined."""
+    """Return the point of ``curve`` that gives ``metric`` its value, or None if the value is undefined."""
     row, measured = merged.row(subject, metric), merged.terms_of(subject, metric)
     if math.isnan(row.value) or measured is None or measured.terms.best is None:
         return None

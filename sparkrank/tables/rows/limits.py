@@ -66,7 +66,7 @@ def limits_of(
 
 
 def checks_of(plan: Plan) -> dict[str, bool]:
-    """Return a dict from each check that ``plan`` counts in an empty bucket to whether it is a share of a total."""
+    """Return the checks that ``plan`` counts in an empty bucket. The value is true if a check is a share of a total."""
     kinds = {TRUTH: pa.bool_(), PAST: pa.int8(), TIME: pa.int64()}
     kinds |= {role.key: pa.string() for role in row_roles() if role.reads == "item"}
     sources = enumerate(plan.slice_sources)

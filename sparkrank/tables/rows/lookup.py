@@ -61,7 +61,7 @@ def text_of(plan: Plan, preset: Preset | None, metric: Metric) -> str:
 
 
 def found_metric(plan: Plan, preset: Preset | None, metric: str | Metric, model: str | None = None) -> str | None:
-    """Return the name of the plan's metric that equals ``metric``, read with or without ``preset``; None without one.
+    """Return the name of the plan's metric that equals ``metric``, read with or without ``preset``; None if none does.
 
     If ``model`` has a label of its own, the metric of that label is meant.
     """
@@ -86,7 +86,7 @@ def _model_named(plan: Plan, model: str | None) -> str:
 
 
 def _slice_named(table: pa.Table, plan: Plan, named_slice: object) -> tuple[str, str | None]:
-    """Return the slice and the slice value as spelled in the table. The columns in ``named_slice`` have any order."""
+    """Return the slice and the slice value as spelled in the table. ``named_slice`` has its columns in any order."""
     if not isinstance(named_slice, (str, Mapping)):
         needed = 'a mapping of columns to values, or a text such as "country=de", is needed'
         raise UnknownResultError(f"slice is {quote(named_slice)}: {needed}")

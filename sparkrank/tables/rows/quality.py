@@ -136,7 +136,7 @@ def _largest(partials: Partials, plan: Plan) -> Iterator[dict[str, Any]]:
 
 
 def _heaviest(partials: Partials, model: str) -> Iterator[dict[str, Any]]:
-    """Yield a row for each weighted mean with the largest weight of one group. Stored states have no such weights."""
+    """Yield a row for each weighted mean: the largest weight of a single group. Stored states have no such weights."""
     for (metric, heaviest_model), share in heaviest_shares(partials).items():
         if heaviest_model == model:
             check = _check(checks.most_weight(metric), model, 0, "weight")

@@ -1,6 +1,6 @@
-"""The top values of a slice: those of most groups. The states of all other values are merged into one value.
+"""The top values of a slice: those with the most groups. The states of all other values are merged into one value.
 
-States of all values are kept until days have been merged, because the values of most groups differ from day to day.
+States of all values are kept until days have been merged, because the top values differ from day to day.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sparkrank.states.forms import COUNT_FORM, SMALL_FORMS, large_forms
 def with_top_values(partials: Partials, plan: Plan) -> Partials:
     """Return ``partials`` with the states of all but the top values merged, in each slice with ``top``.
 
-    Of values with equally many groups, the first by text is a top value. A missing value is never merged, and the value
+    Values with equally many groups are ordered by text. A missing value is never merged, and the value
     :data:`OTHER` is never a top value.
     """
     tops = {slice_name(columns): columns[0].top for columns in plan.slices if columns[0].top is not None}

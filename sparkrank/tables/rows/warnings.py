@@ -192,7 +192,7 @@ def as_shown(text: str, also: str = "") -> str:
 
 
 def _past_of_others(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
-    """Warn of a table of the past that has no pair of any list. Its keys may be spelled otherwise."""
+    """Warn of a table of the past that has no pair of any list. Its keys may be spelled differently."""
     counts = partials.counts
     for name in plan.past:
         read = _count(counts, checks.PAST_ROWS[name])
@@ -206,7 +206,7 @@ def _past_of_others(partials: Partials, plan: Plan) -> Iterator[CodedSentence]:
 
 
 def _unknown_items(partials: Partials) -> Iterator[CodedSentence]:
-    """Warn of a table of items that has no item of any list. Its items may be spelled otherwise."""
+    """Warn of a table of items that has no item of any list. Its items may be spelled differently."""
     counts = partials.counts
     listed = _count(counts, checks.ROWS_READ) - _count(counts, checks.TRUTH_ROWS)
     for name, check in checks.LACKING_ITEMS.items():

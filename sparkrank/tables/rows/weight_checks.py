@@ -81,7 +81,7 @@ def mean_weight(partials: Partials, plan: Plan, model: str) -> MeanWeight | None
 
 
 def warnings_of_weights(partials: Partials, plan: Plan, limits: checks.Limits) -> Iterator[CodedSentence]:
-    """Yield a warning for each model with a mean weight of logged actions too far from 1 for right propensities."""
+    """Yield a warning for each model whose mean weight of logged actions is too far from 1 for right propensities."""
     most = limits.by_check.get(checks.ERRORS_FROM_ONE, checks.LIMITS[checks.ERRORS_FROM_ONE])
     for model in plan.models:
         mean = mean_weight(partials, plan, model)

@@ -348,7 +348,7 @@ class SparkFolders(DayFiles):
 
 
 def _of_run(output: str, day: str, names: Sequence[str], column: str) -> ArrowFiles:
-    """Find the files of the run that a link or a manifest names; without one, the files in each table's partition."""
+    """Find the files of the run that a link or a manifest names; if neither does, those in each table's partition."""
     folders = run_folders(output, day, names, column)
     is_committed = shown_run(output, day, column) is not None or folders != table_folders(output, day, names, column)
     return _opened(day, folders, is_committed=is_committed)

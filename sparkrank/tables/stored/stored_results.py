@@ -75,7 +75,7 @@ class StoredResult:
 
     @property
     def acceptance(self) -> dict[str, Any]:
-        """The time and the reason of a person's acceptance of the day, by column of ``runs``; empty without one."""
+        """The time and the reason of a person's acceptance of the day, by column of ``runs``, or an empty dict."""
         values = {name: self.run.get(name) for name in ACCEPTED_NAMES}
         return {} if None in (values["accepted_at"], values["accepted_reason"]) else values
 

@@ -118,7 +118,7 @@ def _log_all(client: MlflowClient, to: str, run: TrackedRun, folder: Path, artif
 
 
 def _dataset(run: TrackedRun) -> Any:
-    """Return the input as a dataset. MLflow identifies a dataset by name and digest; here, the text has the digest."""
+    """Return the input as a dataset. MLflow identifies it by its name and a digest, here that of ``run.source``."""
     from mlflow.entities import Dataset, DatasetInput, InputTag
 
     digest = hashlib.sha256(run.source.encode()).hexdigest()[:12]

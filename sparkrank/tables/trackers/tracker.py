@@ -31,7 +31,7 @@ class ObjectWithLogs(Protocol):
 def log_to_tracker(
     tracker: MlflowTracker, run: TrackedRun, write_report: Callable[[Path], None], timeout: float = TIMEOUT
 ) -> bool:
-    """Log ``run`` with its files and its report unless it is logged already. Return whether it was not.
+    """Log ``run`` with its files and its report unless it is logged already. Return whether this call logged it.
 
     Raise :class:`StoreError` with the tracker's message if the tracker fails or takes longer than ``timeout`` seconds.
     ``write_report`` is only called if the run is logged.
@@ -45,7 +45,7 @@ def log_to_tracker(
 
 
 def log_to_object(to: ObjectWithLogs, run: TrackedRun, write_report: Callable[[Path], None]) -> None:
-    """Log ``run`` with its files and its report by the three methods of ``to``. Their errors pass unchanged."""
+    """Log ``run`` with its files and its report through the three methods of ``to``. Their errors pass unchanged."""
     to.log_params({**run.parameters, **run.tags})
     to.log_metrics(dict(run.values), step=run.step)
     with tempfile.TemporaryDirectory(prefix="sparkrank-") as name:
@@ -55,7 +55,6 @@ def log_to_object(to: ObjectWithLogs, run: TrackedRun, write_report: Callable[[P
 
 
 def write_files(run: TrackedRun, folder: Path, write_report: Callable[[Path], None]) -> None:
-    """Write all files of ``run`` into ``folder``."""
     run.write_files(folder)
     write_report(folder / "report.html")
 

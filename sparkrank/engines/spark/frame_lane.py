@@ -66,12 +66,9 @@ class FrameLane:
         reason = left or f"lane is {cls.name}"
         if (what := request.frame_side) is not None:
             reason = f"the {what} is a Spark DataFrame"
-        bucketed = [
-            side.what
-            for side, roles in request.sides
-            if side.table is not None and is_bucketed(session, side.table, roles.group)
-        ]
-        if bucketed and request.grouped == AUTO:
+        tables = [(side, roles) for side, roles in request.sides if side.table is not None and request.grouped == AUTO]
+        bucketed = [side.what for side, roles in tables if is_bucketed(session, str(side.table), roles.group)]
+        if bucketed:
             remedy = "path with grouped: files may save the shuffle"
             reason += f"; buckets of {itemize(bucketed)} hold whole groups: {remedy}"
         return cls(frames, request.roles, reason)

@@ -59,9 +59,9 @@ def _chosen(tables: ReportTables, metrics: Sequence[str]) -> tuple[str, str]:
     baseline = tables.compared[0].baseline if tables.compared else tables.baseline
     candidates = [model for model in tables.models if model != baseline]
     model = (candidates or list(tables.models))[0]
-    there = {(row.metric, row.model) for row in tables.values}
-    own = [name for name in metrics if (name, model) in there]
-    shared = [name for name in own if (name, baseline) in there]
+    evaluated = {(row.metric, row.model) for row in tables.values}
+    own = [name for name in metrics if (name, model) in evaluated]
+    shared = [name for name in own if (name, baseline) in evaluated]
     return (*shared, *own, *metrics)[0], model
 
 
